@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# heuristic.sh [--full [--scale N]] - from a sweep to a linked selector on this machine: sweeps a
+# heuristic.sh [--full [--scale N]] - from a sweep to a linked selector on this host: sweeps a
 # training list of 96 shapes with the CPU's quick set of instances, trains, writes selector.c, and runs
 # the convolutions of ResNet-50, ResNeXt-50 and MobileNetV2, which are not among the 96, with the best
-# fixed instance, the selector and the oracle (examples/dispatch). About 3 minutes on 2 cores. What it
-# makes lies in build/heuristic; what is there already is not made again.
+# fixed instance, the selector and the oracle (examples/dispatch). About 3 minutes on 2 cores. The
+# results are in build/heuristic; steps whose results exist are skipped.
 #
-#   --full     instead 1,200 random shapes with all forward instances of the CPU, judged on 300 more and
-#              beside the ceiling (tests/bench/heuristic_host.sh): about an hour on 2 cores with nothing
-#              else on them. What it makes lies in build/heuristic-full; started again, it goes on
+#   --full     instead 1,200 random shapes with all forward instances of the CPU, evaluated on 300 more and
+#              against the ceiling (tests/bench/heuristic_host.sh): about an hour on 2 idle cores. The
+#              results are in build/heuristic-full; start it again to continue an interrupted run
 #   --scale N  with --full: N percent of the shapes
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -54,7 +54,7 @@ sweep() {
     say "sweeping 96 shapes x 14 instances"
     build/bin/ksweep run jobs/heuristic.json -n $((n < 2 ? n : 2)) --out $out/sweep \
         ${again[@]+"${again[@]}"} >&2
-    [ $? -le 1 ] || die "the sweep is not complete; ./jobs/heuristic.sh goes on with it"
+    [ $? -le 1 ] || die "the sweep is not complete; run ./jobs/heuristic.sh again to continue it"
 }
 
 quick() { # a model of the quick sweep
@@ -63,7 +63,7 @@ quick() { # a model of the quick sweep
     say "training"
     build/bin/ksweep-analyze train $out/sweep/results.h5 -o $out/model --class-folds=no \
         --settings 2 >$out/train.txt
-    [ $? -le 1 ] || die "training failed"
+    [ $? -le 1 ] || die "training failed; see $out/train.txt and the messages above"
 }
 
 long() { # a model of tests/bench/heuristic_host.sh; its exit 1: a goal was missed
@@ -71,9 +71,9 @@ long() { # a model of tests/bench/heuristic_host.sh; its exit 1: a goal was miss
     say "sweeping, training and validating: tests/bench/heuristic_host.sh"
     tests/bench/heuristic_host.sh --build build --out $out/host --minutes 600 --scale "$scale" forward |
         tee $out/figures.txt >&2
-    [ "${PIPESTATUS[0]}" -le 1 ] || die "not finished; ./jobs/heuristic.sh --full goes on with it"
+    [ "${PIPESTATUS[0]}" -le 1 ] || die "not finished; run ./jobs/heuristic.sh --full again to continue it"
     cp $out/host/forward-train.txt $out/train.txt && cp -r $out/host/forward-model $out/model ||
-        die "no model in $out/host"
+        die "$out/host has no model; remove the directory and start again"
 }
 
 build
@@ -94,7 +94,7 @@ $cc -std=c99 -O2 -c $out/selector/selector.c -o $out/selector.o &&
 job=jobs/heuristic.json
 [ -z "$full" ] || job=$out/host/forward-train.json
 build/bin/ksweep build $job --manifest $out/kernels.csv >/dev/null ||
-    die "the kernels were not built"
+    die "the kernels were not built; see the messages above"
 echo
 $out/dispatch $out/kernels.csv "${networks[@]}" || exit
 echo

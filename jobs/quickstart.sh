@@ -3,9 +3,9 @@
 # quickstart.sh - from a fresh clone to measured training data with one command (Debian 12).
 #
 # Installs what is missing (as root, or by sudo where it asks nothing), builds, measures
-# jobs/quickstart.json with two ranks and prints what came out. What it writes lies in
-# build/quickstart.ksweep; a run that was interrupted goes on where it stopped, a finished one is
-# replaced by a new one. Ends with 0 when every cell has an outcome.
+# jobs/quickstart.json with two ranks and prints what came out. The results are in
+# build/quickstart.ksweep; an interrupted run continues, a finished one is replaced by a new one. Exit
+# status 0: every cell has an outcome.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root" || exit 1
@@ -20,7 +20,7 @@ say() { printf '%s\n' "$*" >&2; }
 missing_packages() {
     local p
     if ! command -v dpkg-query >/dev/null; then
-        say "quickstart: this is no Debian; docs/install.md lists what is needed"
+        say "quickstart: this system is not Debian; docs/install.md lists the packages to install"
         return
     fi
     for p in $packages; do
@@ -36,7 +36,7 @@ install_packages() {
         if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
             as_root=(sudo -n)
         else
-            say "quickstart: these packages are missing. As root:"
+            say "quickstart: packages are missing; install them as root:"
             say "    apt-get update && apt-get install -y $missing"
             exit 2
         fi
@@ -46,7 +46,7 @@ install_packages() {
     ${as_root[@]+"${as_root[@]}"} apt-get update -qq &&
         ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
             --no-install-recommends $missing >&2 && return 0
-    say "quickstart: apt-get failed; install by hand: $missing"
+    say "quickstart: apt-get failed; install these packages by hand: $missing"
     exit 2
 }
 
@@ -57,7 +57,7 @@ build() {
     cmake --preset release >"$log" 2>&1 &&
         cmake --build build --target ksweep ksweep-worker ksweep-analyze >>"$log" 2>&1 && return 0
     tail -n 30 "$log" >&2
-    say "quickstart: the build failed"
+    say "quickstart: the build failed; the whole log is build/quickstart-build.log"
     exit 1
 }
 
@@ -67,7 +67,7 @@ sweep() {
         build/bin/ksweep status "$dir" --exit-code >/dev/null 2>&1
         case $? in
         0 | 1) rm -rf "$dir" ;;
-        *) say "quickstart: going on with ${dir#"$root"/}"
+        *) say "quickstart: continuing ${dir#"$root"/}"
            again=(--resume) ;;
         esac
     fi
@@ -84,14 +84,14 @@ trap : INT TERM # the run gets them, too; it stops by itself and says how to go 
 sweep >&2
 rc=$?
 if [ $rc -gt 1 ]; then
-    say "quickstart: the sweep is not complete; ./jobs/quickstart.sh goes on with it." \
-        "To begin anew: rm -r ${dir#"$root"/}"
+    say "quickstart: the sweep is not complete; run ./jobs/quickstart.sh again to continue it." \
+        "To start from scratch: rm -r ${dir#"$root"/}"
     exit $rc
 fi
 build/bin/ksweep-analyze table "$dir/results.h5" -o "$dir/training.csv" || exit
 build/bin/ksweep-analyze report "$dir/results.h5" || exit
 echo
-[ $rc -eq 1 ] && echo "complete, but some cells need a look (see the outcomes and contaminated above)"
+[ $rc -eq 1 ] && echo "complete, but some cells need a look (see the outcomes and contaminated cells above)"
 echo "results:  ${dir#"$root"/}/results.h5"
 echo "training: ${dir#"$root"/}/training.csv"
 exit 0

@@ -54,20 +54,20 @@ ks_check_limit() {
     [ -d "$out" ] || cell=$("$ksweep" plan "$job" ${ks_options[@]+"${ks_options[@]}"} --json 2>/dev/null |
         sed -n 's/^ *"longest_cell_s": *\([0-9]*\).*/\1/p')
     [ "$limit" -gt $((lead_s + ${cell:-0})) ] ||
-        ks_die 2 "a time limit of $limit s can never work: measuring ends lead_s=$lead_s s before it, and the longest cell may take ${cell:-0} s; give --time more"
+        ks_die 2 "a time limit of $limit s is too short: measuring stops lead_s=$lead_s s before it, and the longest cell may take ${cell:-0} s; give a longer --time"
 }
 
 ks_check() {
     ulimit -c 0 # workers may crash by the thousand
-    [ -r "$job" ] || ks_die 2 "no job file '$job'"
+    [ -r "$job" ] || ks_die 2 "job file '$job' does not exist or cannot be read"
     out=$(realpath -m -- "$out")
-    mkdir -p "$(dirname "$out")" || ks_die 2 "cannot make '$out'"
+    mkdir -p "$(dirname "$out")" || ks_die 2 "cannot create the directory of '$out'"
     ks_memory=$(dirname "$out")/.$(basename "$out").tries
     # srun no longer takes this from the batch job since Slurm 22.05.
     [ -n "${SLURM_CPUS_PER_TASK:-}" ] && export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
     [ -z "${SLURM_GPUS_ON_NODE:-}" ] ||
         [ "$SLURM_GPUS_ON_NODE" -eq "${SLURM_NTASKS_PER_NODE:-$SLURM_GPUS_ON_NODE}" ] ||
-        ks_say "$SLURM_NTASKS_PER_NODE ranks but $SLURM_GPUS_ON_NODE GPUs a node; one rank each is best"
+        ks_say "$SLURM_NTASKS_PER_NODE ranks but $SLURM_GPUS_ON_NODE GPUs per node; use one rank per GPU"
     ks_check_limit
 }
 
@@ -99,7 +99,7 @@ ks_run() { # LEFT, "" = no limit
         "$ksweep" run "${args[@]}" &
     ks_srun=$!
     # TERM would make srun kill the ranks at once.
-    trap 'ks_signal=1; ks_say "told to end"; kill -USR1 "$ks_srun"' USR1 TERM
+    trap 'ks_signal=1; ks_say "signal received, finishing"; kill -USR1 "$ks_srun"' USR1 TERM
     ks_rc=129
     while [ "$ks_rc" -gt 128 ] && kill -0 "$ks_srun" 2>/dev/null; do
         wait "$ks_srun"
@@ -130,7 +130,7 @@ ks_give_up() { rm -f "$ks_memory"; ks_die 3 "$tries starts without a new outcome
 ks_complete() {
     # A run that had to hurry leaves this for later.
     if [ ! -e "$out/results.h5" ] || [ -n "$(find "$out/journal" -newer "$out/results.h5")" ]; then
-        "$ksweep" gather "$out" || ks_die 3 "complete, but the results could not be gathered"
+        "$ksweep" gather "$out" || ks_die 3 "complete, but the results could not be gathered; run 'ksweep gather $out'"
     fi
     rm -f "$ks_memory"
     ks_drop_next
@@ -144,7 +144,7 @@ ks_drop_next() { [ -z "$next" ] || scancel "$next"; }
 # Later, in another allocation; but not for ever.
 ks_again() {
     # Slurm mails and accounts for what ends with another status; the sweep's is in status.json.
-    [ -z "$next" ] || { ks_say "job $next goes on"; exit 0; }
+    [ -z "$next" ] || { ks_say "job $next continues the sweep"; exit 0; }
     for _ in {1..30}; do
         # A job that is being cancelled must not come back.
         case $(squeue -h -j "$ks_id" -o %T 2>/dev/null) in
@@ -154,11 +154,11 @@ ks_again() {
         esac
         ks_say "requeued"
         scontrol requeue "$ks_id" ||
-            ks_die 3 "cannot be requeued; submit it again (or chain.sbatch, which needs no requeue)"
+            ks_die 3 "cannot be requeued; submit it again, or use chain.sbatch, which needs no requeueing"
         sleep 60 # Slurm ends this shell
         exit 3
     done
-    ks_die 3 "the controller does not answer; submit again"
+    ks_die 3 "the Slurm controller does not answer; submit the job again"
 }
 
 ks_main() {
@@ -167,7 +167,7 @@ ks_main() {
     while :; do
         left=$(ks_left_s)
         if [ "$ks_signal" -ne 0 ] || { [ -n "$left" ] && [ "$left" -le "$lead_s" ]; }; then
-            ks_say "${left:-no} s are too few to begin"
+            ks_say "${left:-no} s left, too little to start"
             ks_advances || ks_give_up
             ks_again
         fi
@@ -175,11 +175,11 @@ ks_main() {
         ks_run "$left"
         reason=died
         [ "$stamp" != "$(ks_stamp)" ] && reason=$(ks_reason)
-        case $ks_rc$reason in 2died | *refused:*) ks_die 2 "refused, see above" ;; esac
+        case $ks_rc$reason in 2died | *refused:*) ks_die 2 "refused, see the message above" ;; esac
         ks_status
         [ $? -le 1 ] && ks_complete
-        ks_say "incomplete ($reason), srun ended with $ks_rc"
-        [ "$ks_rc" -ne 3 ] || ks_say "(srun's 'Exited with exit code 3' above says the same: incomplete, resumable)"
+        ks_say "incomplete ($reason), srun exited with status $ks_rc"
+        [ "$ks_rc" -ne 3 ] || ks_say "(srun's 'Exited with exit code 3' above means the same: incomplete, can be resumed)"
         ks_advances || ks_give_up
         case $ks_signal$reason in 1* | 0max-time | 0SIG*) ks_again ;; esac
         # What failed at once may have to be noticed first: a node, the controller.
@@ -203,7 +203,7 @@ ks_chain() {
         esac
     fi
     next=$(sbatch --parsable --dependency="afterany:$SLURM_JOB_ID" \
-        --export="ALL,KSWEEP_AFTER=$SLURM_JOB_ID" "$@") || ks_say "the next job was not accepted"
+        --export="ALL,KSWEEP_AFTER=$SLURM_JOB_ID" "$@") || ks_say "the next job could not be submitted"
     next=${next%%;*} # the cluster's name, where there are several
     ks_main
 }

@@ -195,7 +195,7 @@ part_signal() {
     sim a 75000
     job=$(submit many_nodes.sbatch a.json swept)
     log=ksweep-$job.log
-    ok 'signal: it arrives before the limit' settles 80 says "$log" 'told to end'
+    ok 'signal: it arrives before the limit' settles 80 says "$log" 'signal received'
     ok 'signal: the job requeues itself' settles 40 says "$log" 'requeued' || shows "$log"
     like "$(cat swept/status.json)" '"reason": "SIGUSR1"' 'signal: rank 0 drained'
     is "$(exit_of swept)" 3 'signal: resumable'
@@ -229,7 +229,7 @@ part_rank() {
     ok 'rank: the job ends' ends "$job" 90
     is "$(state "$job") $(show "$job" Restarts)" 'COMPLETED 0' 'rank: complete in one job' ||
         shows "$log"
-    like "$(cat "$log")" 'incomplete \(died\), srun ended with 137' 'rank: its death ends the step'
+    like "$(cat "$log")" 'incomplete \(died\), srun exited with status 137' 'rank: its death ends the step'
     like "$(cat "$log")" 'ksweep run .*--resume' 'rank: the next step goes on at once'
     complete swept 1000 "$log" 'rank'
 }

@@ -24,7 +24,7 @@ static const struct ks_opt opts[] = {
       .def = "report",
       .choices = ks_input_formats,
       .arg = "NAME",
-      .help = "report: a summary and the changed cells; the others: a row per cell" },
+      .help = "report: a summary and the changed cells; other formats: one row per cell" },
     { .name = "margin",
       .type = KS_OPT_F64,
       .offset = AT(margin),
@@ -32,7 +32,7 @@ static const struct ks_opt opts[] = {
       .min = 0.0001,
       .max = 1,
       .arg = "X",
-      .help = "times that differ by no more than this part are the same" },
+      .help = "relative difference up to which two times are the same" },
     { .name = "false-discoveries",
       .type = KS_OPT_F64,
       .offset = AT(rate),
@@ -40,13 +40,13 @@ static const struct ks_opt opts[] = {
       .min = 0.0001,
       .max = 0.5,
       .arg = "X",
-      .help = "at most this part of the cells called FASTER or SLOWER is expected to be neither; "
-              "of those called SAME likewise" },
+      .help = "expected share of wrong calls among the cells called FASTER or SLOWER, and among "
+              "those called SAME" },
     { .name = "fail-if",
       .type = KS_OPT_STR,
       .offset = AT(fail_if),
       .arg = "slower:P%",
-      .help = "exit status 1 if a cell is SLOWER at a margin of P %" },
+      .help = "exit status 1 if a cell is called SLOWER at a margin of P %" },
     KS_OPT_STATISTIC(AT(statistic)),
     KS_OPT_OVER(AT(over)),
     KS_OPT_END
@@ -151,7 +151,7 @@ static void put_fact(const struct ks_sweeps *s, uint32_t first, uint32_t end, en
         if (!is_new)
             continue;
         ks_buf_printf(to, "%s", between);
-        ks_input_put_name(to, text[0] ? text : "not known");
+        ks_input_put_name(to, text[0] ? text : "unknown");
         between = "; ";
     }
 }
@@ -200,16 +200,16 @@ static void put_problems(const struct ks_comparison *c, struct ks_buf *to)
 {
     ks_buf_printf(to, "\nover %zu problems, with 95 %% bootstrap intervals\n", c->n_problems);
     put_interval(to, "time B / A, geometric mean of cells", 1, "", &c->cells);
-    put_interval(to, "the same of the best instances", 1, "", &c->best);
+    put_interval(to, "time B / A of the best instances", 1, "", &c->best);
     put_interval(to, "sum of count x best time, A", 1e-6, " ms", &c->sum[0]);
-    put_interval(to, "the same, B", 1e-6, " ms", &c->sum[1]);
+    put_interval(to, "sum of count x best time, B", 1e-6, " ms", &c->sum[1]);
     put_interval(to, "B / A", 1, "", &c->ratio);
     put_interval(to, "same winner", 100, " %", &c->same_winner);
     put_interval(to, "same winner, or tied within 0.5 %", 100, " %", &c->same_or_tied);
     put_interval(to, "regret of A's winner on B, mean", 100, " %", &c->regret[0]);
     put_interval(to, "regret of B's winner on A, mean", 100, " %", &c->regret[1]);
-    ks_buf_printf(to, "%-34s %.5g %%, %.5g %%\n", "the largest of either", 100 * c->worst_regret[0],
-                  100 * c->worst_regret[1]);
+    ks_buf_printf(to, "%-34s %.5g %%, %.5g %%\n", "largest regret of each",
+                  100 * c->worst_regret[0], 100 * c->worst_regret[1]);
 }
 
 static void put_changed(const struct answer *a, uint32_t change, struct ks_buf *to)
@@ -258,9 +258,9 @@ static void put_report(const struct answer *a, struct ks_buf *to)
     ks_buf_printf(to, "\nsmallest detectable change: %.2f %% (median over cells)\n",
                   100 * median_smallest(c));
     if (!c->is_repeated)
-        ks_buf_printf(to, "one sweep a side: the noise is read from the differences themselves, "
-                          "which assumes that most cells did not change; give several runs a "
-                          "side to have it measured\n");
+        ks_buf_printf(to,
+                      "one sweep per side: the noise is estimated from the differences, assuming "
+                      "that most cells did not change; give several runs per side to measure it\n");
     put_problems(c, to);
     if (c->n_change[KS_SLOWER] + c->n_change[KS_FASTER])
         ks_buf_printf(to, "\n");
@@ -315,14 +315,13 @@ static int split(const char *const *operands, int n, int *n_a_out, int *b_out, s
             *b_out = i + 1;
             if (i > 0 && i + 1 < n)
                 return 0;
-            return ks_fail(err, KS_EINVAL, "a side has no run; usage: ksweep-analyze %s",
+            return ks_fail(err, KS_EINVAL, "one side has no run; usage: ksweep-analyze %s",
                            ks_analysis_compare.usage);
         }
     *n_a_out = *b_out = 1;
     return n == 2 ? 0
                   : ks_fail(err, KS_EINVAL,
-                            "write -- between the runs of the two sides; usage: "
-                            "ksweep-analyze %s",
+                            "separate the runs of the two sides with --; usage: ksweep-analyze %s",
                             ks_analysis_compare.usage);
 }
 
@@ -373,8 +372,7 @@ static int compare(const void *cfg, const char *const *operands, int n, struct k
     if (rc == 0)
         rc = print(&a, err);
     if (rc == 0 && a.n_slower > 0) {
-        ks_buf_printf(notes,
-                      "ksweep-analyze compare: %zu cells are slower by more than '%s' says\n",
+        ks_buf_printf(notes, "ksweep-analyze compare: %zu cells are slower than '%s' allows\n",
                       a.n_slower, a.config->fail_if);
         rc = KS_EXIT_LOOK;
     }
@@ -385,7 +383,7 @@ static int compare(const void *cfg, const char *const *operands, int n, struct k
 
 const struct ks_analysis ks_analysis_compare = {
     .name = "compare",
-    .summary = "What changed between two sides of one or more runs each, and what is noise.",
+    .summary = "Compare two sides of one or more runs each: what changed, and what is noise.",
     .usage = "compare [--margin X] [--fail-if slower:P%] [-o FILE] [--format NAME] A... -- B...",
     .opts = opts,
     .cfg_size = sizeof(struct config),

@@ -54,7 +54,7 @@ static int property(const struct ks_problem *p, const char *name, char *out, siz
         snprintf(out, cap, "%lld", (long long)p->dim[dim]);
     else
         return ks_fail(err, KS_EINVAL,
-                       "--where %s: no such property; there are operator, direction, dtype, "
+                       "--where %s: unknown property; known are operator, direction, dtype, "
                        "layout, class and the dimensions of %s",
                        name, ks_operators[p->op]->name);
     return 0;
@@ -71,7 +71,7 @@ static int is_wanted(const struct ks_opt_list *where, const struct ks_problem *p
 
         if (!equals || equals == where->text[i] ||
             (size_t)(equals - where->text[i]) >= sizeof(name))
-            return ks_fail(err, KS_EINVAL, "--where %s: it is NAME=VALUE[,VALUE]", where->text[i]);
+            return ks_fail(err, KS_EINVAL, "--where %s: write NAME=VALUE[,VALUE]", where->text[i]);
         snprintf(name, sizeof(name), "%.*s", (int)(equals - where->text[i]), where->text[i]);
         rc = property(p, name, value, sizeof(value), err);
         if (rc < 0)
@@ -100,11 +100,11 @@ static int check_device(struct reading *r, const struct ks_obs *row, struct ks_e
     }
     if (!r->rules->is_mixed && device_class != d->device_class)
         return ks_fail(err, KS_EINVAL,
-                       "%s: rows of device class %016llx (%s) beside those of %016llx (%s); a "
-                       "model is for one class: split the files, or allow it with --mixed",
+                       "%s: rows of device class %016llx (%s) together with those of %016llx (%s); "
+                       "a model is for one class: split the files, or allow it with --mixed",
                        r->file->path, (unsigned long long)device_class,
-                       device ? device->rec.model : "not known",
-                       (unsigned long long)d->device_class, d->model);
+                       device ? device->rec.model : "unknown", (unsigned long long)d->device_class,
+                       d->model);
     return 0;
 }
 
@@ -118,9 +118,8 @@ static int check_condition(struct reading *r, const struct ks_obs *row, struct k
     }
     if (!r->rules->is_mixed && row->condition_id != d->condition)
         return ks_fail(err, KS_EINVAL,
-                       "%s: rows of measuring condition %016llx beside those of %016llx; times "
-                       "of two conditions do not compare: split the files, or allow it with "
-                       "--mixed",
+                       "%s: rows of condition %016llx together with those of %016llx, whose times "
+                       "cannot be compared: split the files, or allow it with --mixed",
                        r->file->path, (unsigned long long)row->condition_id,
                        (unsigned long long)d->condition);
     return 0;

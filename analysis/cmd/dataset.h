@@ -13,15 +13,14 @@
 #define KS_OPT_WHERE(at)                                                                           \
     {                                                                                              \
         .name = "where", .type = KS_OPT_LIST, .offset = (at), .arg = "NAME=VALUE",                 \
-        .help =                                                                                    \
-            "only problems whose operator, direction, dtype, layout, class or dimension has one "  \
-            "of these values (VALUE[,VALUE]); may be given several times"                          \
+        .help = "use only problems whose operator, direction, dtype, layout, class or dimension "  \
+                "has one of these values (VALUE[,VALUE]); can be repeated"                         \
     }
 
 #define KS_OPT_PROBLEMS(at)                                                                        \
     {                                                                                              \
         .name = "problems", .type = KS_OPT_STR, .offset = (at), .arg = "LIST",                     \
-        .help = "only problems of this list, in any format that jobs read"                         \
+        .help = "use only problems of this list, in any format that jobs can read"                 \
     }
 
 struct ks_dataset_file {

@@ -66,16 +66,15 @@ static int open_features(struct ks_evaluation *j, const char *dir, struct ks_err
     if (rc == 0)
         rc = ks_feature_spec_read(path, &spec, err);
     if (rc == 0 && spec.op != j->model.cells.problems[0].problem.op)
-        rc = ks_fail(err, KS_EFORMAT,
-                     "%s: the specification of another operator than that of "
-                     "the model's problems",
+        rc = ks_fail(err, KS_EFORMAT, "%s: it is for another operator than the model's problems",
                      path);
     if (rc == 0)
         rc = ks_booster_n_features(j->model.booster, &n_features, err);
     if (rc == 0 && spec.n_features != n_features)
-        rc = ks_fail(err, KS_EFORMAT,
-                     "%s has %zu features, model.json %zu: the two files are of different models",
-                     path, spec.n_features, n_features);
+        rc =
+            ks_fail(err, KS_EFORMAT,
+                    "%s has %zu features, model.json %zu: the two files belong to different models",
+                    path, spec.n_features, n_features);
     if (rc == 0)
         rc = ks_spec_featurizer(&spec, &j->cells, &j->features, err);
     ks_feature_spec_release(&spec);
@@ -90,8 +89,8 @@ static int check_operator(const struct ks_evaluation *j, const struct ks_cells *
     for (size_t i = 0; i < test->n_problems; i++)
         if (test->problems[i].problem.op != op)
             return ks_fail(err, KS_EINVAL,
-                           "the model is for %s, the results hold %s: filter "
-                           "them with --where operator=%s",
+                           "the model is for %s, but the results contain %s: filter them with "
+                           "--where operator=%s",
                            ks_operators[op]->name, ks_operators[test->problems[i].problem.op]->name,
                            ks_operators[op]->name);
     return 0;
@@ -176,7 +175,7 @@ int ks_evaluation_ceiling(struct ks_evaluation *j, const struct ks_cells *sweep,
         n++;
     }
     free(scores);
-    return n ? 0 : ks_fail(err, KS_EINVAL, "--ceiling: the sweep has none of the problems");
+    return n ? 0 : ks_fail(err, KS_EINVAL, "--ceiling: this sweep has none of the problems");
 }
 
 struct ks_scorecard_input ks_evaluation_input(const struct ks_evaluation *j, uint32_t n_bootstrap)

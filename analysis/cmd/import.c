@@ -26,28 +26,28 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "FILE",
-      .help = "results file (HDF5) to write, whole or not at all; required" },
+      .help = "results file (HDF5) to write; required" },
     { .name = "from",
       .type = KS_OPT_ENUM,
       .offset = AT(from),
       .def = "auto",
       .choices = formats,
       .arg = "FORMAT",
-      .help = "what the files are: MIOpen's find-db (text), Composable Kernel's CSV, T4, Kernel "
+      .help = "format of the files: MIOpen's find-db (text), Composable Kernel's CSV, T4, Kernel "
               "Tuner's cache, KTT, results of Composable Kernel's run_ck_profiler.py, logs of "
               "ckProfiler and MIOpenDriver, or results files of ksweep, which are merged" },
     { .name = "device",
       .type = KS_OPT_STR,
       .offset = AT(intake.device),
       .arg = "NAME",
-      .help = "device that measured, where neither a file nor its name says so: gfx942130 (arch "
-              "and compute units in hex), MI250X" },
+      .help = "device that measured, if neither the file nor its name says it: gfx942130 (arch and "
+              "compute units in hex), MI250X" },
     { .name = "problem",
       .type = KS_OPT_STR,
       .offset = AT(intake.problem),
       .arg = "NAME",
-      .help = "problem that a tuner's file is about, instead of what its name says; the command "
-              "whose output a log holds" },
+      .help = "problem of a tuner's file, instead of its name; for a log: the command that printed "
+              "it" },
     KS_OPT_END
 };
 #undef AT
@@ -71,19 +71,19 @@ static void note_counts(struct ks_buf *notes, const char *path, const char *form
         { n->n_repeated, "rows listed again with the same time: left out" },
         { n->n_failed, "failures" },
         { n->n_zero, "rows with a time of 0: untrusted (flag zero_time)" },
-        { n->n_impossible, "rows above the device's peak rate: untrusted (flag impossible)" },
+        { n->n_impossible, "rows faster than the device's peak rate: untrusted (flag impossible)" },
         { n->n_contradicted, "rows listed with different times: untrusted (flag contradicted)" },
         { n->n_undecoded, "rows of problems that cannot be decoded: untrusted (flag undecoded)" },
-        { n->n_partial, "rows whose output is largely zero: untrusted (flag partial_output)" },
+        { n->n_partial, "rows whose output is mostly zero: untrusted (flag partial_output)" },
         { n->n_truncated_lists, "problems of which only some candidates are kept (flag "
                                 "truncated_list)" },
         { n->n_unknown_names, "rows of kernels whose traits cannot be read from the name" },
-        { n->n_cut, "results cut by the end of the file: left out" },
-        { n->n_odd_units, "unit of time misspelt, read as milliseconds" },
+        { n->n_cut, "results truncated by the end of the file: left out" },
+        { n->n_odd_units, "unit of time misspelled, read as milliseconds" },
     };
 
-    ks_buf_printf(notes, "ksweep-analyze import: %s: %s, %llu %s, %llu rows, verified by nobody\n",
-                  path, format, (unsigned long long)n->n_lists, n->n_lists == 1 ? "list" : "lists",
+    ks_buf_printf(notes, "ksweep-analyze import: %s: %s, %llu %s, %llu rows, not verified\n", path,
+                  format, (unsigned long long)n->n_lists, n->n_lists == 1 ? "list" : "lists",
                   (unsigned long long)n->n_rows);
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
         note_marked(notes, path, marks[i].n, marks[i].what);
@@ -138,8 +138,8 @@ static int merge_own(const struct config *c, const char *const *paths, int n, st
                   n, t.n_runs, t.n_devices, t.n_problems, (unsigned long long)t.n_cells);
     if (t.n_runs_repeated)
         ks_buf_printf(notes,
-                      "ksweep-analyze import: %u runs are in several files: the copy that went "
-                      "further was taken\n",
+                      "ksweep-analyze import: %u runs are in several files: the copy with more "
+                      "records is used\n",
                       t.n_runs_repeated);
     return 0;
 }
@@ -176,18 +176,19 @@ static int import(const void *cfg, const char *const *operands, int n, struct ks
     if (rc < 0)
         return rc;
     if (c->from == FROM_KSWEEP && n_own < n)
-        return ks_fail(err, KS_EFORMAT, "not all of the files are results files of ksweep");
+        return ks_fail(err, KS_EFORMAT, "some of the files are not results files of ksweep");
     if (n_own > 0 && (n_own < n || (c->from != FROM_KSWEEP && c->from != FROM_AUTO)))
         return ks_fail(err, KS_EINVAL,
-                       "results files of ksweep beside other files: import those first, then "
-                       "merge the results");
+                       "results files of ksweep and other files cannot be mixed: import the other "
+                       "files first, then merge the results");
     return n_own ? merge_own(c, operands, n, notes, err)
                  : import_foreign(c, operands, n, notes, err);
 }
 
 const struct ks_analysis ks_analysis_import = {
     .name = "import",
-    .summary = "Measurements of other tools as a results file; several results files as one.",
+    .summary =
+        "Import measurements of other tools into a results file, or merge several results files.",
     .usage = "import FILE... -o FILE [--from FORMAT] [--device NAME] [--problem NAME]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

@@ -32,7 +32,7 @@ static int label_statistic(struct ks_input *in, struct ks_err *err)
 
     return rc == 0 ? 0
                    : ks_fail(err, (enum ks_code)rc,
-                             "%s: choose one for all of them with --statistic", why.text);
+                             "%s: choose one statistic for all of them with --statistic", why.text);
 }
 
 int ks_input_load(struct ks_input *in, const char *const *paths, size_t n, unsigned statistic,
@@ -56,8 +56,8 @@ int ks_input_load(struct ks_input *in, const char *const *paths, size_t n, unsig
     rc = ks_trials_make(&in->sweeps, in->statistic, over, &in->trials, err);
     if (rc == 0 && in->trials.n_trials == 0)
         rc = ks_fail(err, KS_EINVAL,
-                     "'%s'%s: no usable row has samples, so nothing is known of how times vary; "
-                     "`report` shows times without them",
+                     "'%s'%s: no usable row has samples, so the variation of times is unknown; "
+                     "'ksweep-analyze report' works without samples",
                      n ? paths[0] : "", n > 1 ? " and the others" : "");
     return rc;
 }

@@ -19,14 +19,14 @@ struct ks_input {
     {                                                                                              \
         .name = "statistic", .type = KS_OPT_ENUM, .offset = (at), .def = "label",                  \
         .choices = ks_input_statistics, .arg = "NAME",                                             \
-        .help = "what a round's samples become: label: the statistic of the file's labels "        \
-                "(column rounds_statistic); low: their 10 % quantile; groups: the median of the "  \
-                "minima of groups of 8"                                                            \
+        .help = "statistic over the samples of a round; label: that of the file's labels (column " \
+                "rounds_statistic); low: the 10 % quantile; groups: the median of the minima of "  \
+                "groups of 8"                                                                      \
     }
 #define KS_OPT_OVER(at)                                                                            \
     {                                                                                              \
         .name = "over", .type = KS_OPT_ENUM, .offset = (at), .def = KS_LABEL_OVER_NAME,            \
-        .choices = ks_over_names, .arg = "NAME", .help = "what the rounds of a cell become"        \
+        .choices = ks_over_names, .arg = "NAME", .help = "statistic over the rounds of a cell"     \
     }
 enum { KS_INPUT_LABEL }; /* "label"; the others are 1 + enum ks_statistic */
 extern const char *const ks_input_statistics[];

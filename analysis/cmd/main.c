@@ -98,7 +98,7 @@ int main(int argc, char **argv)
     const struct ks_command *table[N_ANALYSES + 1] = { NULL };
     const struct ks_program program = {
         .name = "ksweep-analyze",
-        .summary = "Reads what ksweep measured and what profilers recorded.",
+        .summary = "Read what ksweep measured and what profilers recorded.",
         .version = KSWEEP_VERSION,
         .build = KSWEEP_BUILD,
         .commands = table,

@@ -25,13 +25,14 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(problems),
       .arg = "LIST",
-      .help = "problems to choose from, in any format that jobs read; required" },
+      .help = "problem list to choose from, in any format that jobs can read; required" },
     { .name = "output",
       .letter = 'o',
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "FILE",
-      .help = "problem list (CSV) for a job; without it only the table is printed" },
+      .help = "write the chosen problems as a problem list (CSV); without it only the table is "
+              "printed" },
     { .name = "n",
       .letter = 'n',
       .type = KS_OPT_U64,
@@ -40,12 +41,12 @@ static const struct ks_opt opts[] = {
       .min = 1,
       .max = 1e6,
       .arg = "N",
-      .help = "how many problems" },
+      .help = "number of problems to choose" },
     { .name = "weigh-uses",
       .type = KS_OPT_BOOL,
       .offset = AT(use_counts),
       .def = "yes",
-      .help = "weigh problems by how often the list uses them" },
+      .help = "weight problems by their use counts in the list" },
     KS_OPT_END
 };
 #undef AT
@@ -116,13 +117,12 @@ static int read_pool(struct job *j, struct ks_err *err)
         else
             j->pool[j->n_pool++] = p;
     }
-    return j->n_pool
-               ? 0
-               : ks_fail(err, KS_EINVAL,
-                         "%s: nothing to choose from: of %u problems %zu are in training, and "
-                         "%zu are of an operator, direction, data type or layout that "
-                         "training does not have, or no instance computes them",
-                         j->config->problems, j->set.n, j->n_known, j->n_unfit);
+    return j->n_pool ? 0
+                     : ks_fail(err, KS_EINVAL,
+                               "%s: nothing to choose from: of %u problems %zu are in training, "
+                               "and %zu have an operator, direction, data type or layout that is "
+                               "not in training, or no instance computes them",
+                               j->config->problems, j->set.n, j->n_known, j->n_unfit);
 }
 
 static int choose(struct job *j, struct ks_err *err)
@@ -227,7 +227,7 @@ static int need(const void *cfg, const char *const *operands, int n, struct ks_b
 
     (void)n;
     if (!c->problems)
-        return ks_fail(err, KS_EINVAL, "which problems may be measured? give --problems LIST");
+        return ks_fail(err, KS_EINVAL, "--problems LIST is missing: the problems to choose from");
     ks_problem_set_init(&j.set);
     rc = ks_evaluation_open(&j.eval, operands[0], 1, err);
     if (rc == 0)
@@ -258,7 +258,7 @@ static int need(const void *cfg, const char *const *operands, int n, struct ks_b
 
 const struct ks_analysis ks_analysis_need = {
     .name = "need",
-    .summary = "Which problems are worth measuring next, as a list that a job reads.",
+    .summary = "Choose the problems that are worth measuring next, as a problem list for a job.",
     .usage = "need MODEL --problems LIST [-n N] [-o FILE]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

@@ -23,7 +23,8 @@ static const struct ks_opt opts[] = {
       .def = "report",
       .choices = ks_input_formats,
       .arg = "NAME",
-      .help = "report: the best of every problem; the others: a row per problem and instance" },
+      .help = "report: the best instance of every problem; other formats: one row per problem and "
+              "instance" },
     KS_OPT_STATISTIC(AT(statistic)),
     KS_OPT_OVER(AT(over)),
     { .name = "margin",
@@ -33,7 +34,7 @@ static const struct ks_opt opts[] = {
       .min = 0.0001,
       .max = 0.1,
       .arg = "X",
-      .help = "instances within this part of the best time are as good as the best" },
+      .help = "relative distance to the best time up to which an instance is as good as the best" },
     KS_OPT_END
 };
 #undef AT
@@ -132,16 +133,17 @@ static void put_scatter(const struct ks_input *in, const struct ks_oracle *o, ui
     const struct ks_scatter *s = &o->scatter[domain];
     const char *device = in->sweeps.domains[domain].device;
 
-    ks_input_put_name(to, device[0] ? device : "device not known");
+    ks_input_put_name(to, device[0] ? device : "unknown device");
     ks_buf_printf(to,
                   ": a time of one round varies by %.2f %% between sweeps, a round by %.2f %%\n",
                   100 * sqrt(s->single), 100 * sqrt(s->rounds));
     if (s->n_rounds <= 0)
-        ks_buf_printf(to, "  no cell has several rounds: how rounds vary is assumed\n");
+        ks_buf_printf(to,
+                      "  no cell has several rounds: the variation between rounds is assumed\n");
     if (s->n_sweeps <= 0)
         ks_buf_printf(to,
-                      "  one sweep only: what differs between sweeps is assumed (%.2f %%); give "
-                      "several runs to have it measured\n",
+                      "  only one sweep: the variation between sweeps is assumed (%.2f %%); give "
+                      "several runs to measure it\n",
                       100 * sqrt(s->sweeps));
 }
 
@@ -181,8 +183,8 @@ static void put_report(const struct ks_input *in, const struct ks_oracle *o, con
     double best = 0, near = 0, regret = 0, n = (double)(o->n_answers ? o->n_answers : 1);
 
     ks_buf_printf(to,
-                  "%zu problems, %zu instances' times, %u sweep%s; label: %s; near: within "
-                  "%.2f %% of the best\n",
+                  "%zu problems, %zu times of instances, %u sweep%s; label: %s; near: within %.2f "
+                  "%% of the best\n",
                   o->n_answers, o->n_chances, in->sweeps.n_sweeps,
                   in->sweeps.n_sweeps == 1 ? "" : "s", statistic, 100 * c->margin);
     for (uint32_t d = 0; d < o->n_domains; d++)
@@ -235,8 +237,8 @@ static int oracle(const void *cfg, const char *const *operands, int n, struct ks
 
 const struct ks_analysis ks_analysis_oracle = {
     .name = "oracle",
-    .summary = "The best instance of every problem, with the chance that it is, from one or more "
-               "runs.",
+    .summary = "Find the best instance of every problem, with the probability that it is the best, "
+               "from one or more runs.",
     .usage = "oracle FILE|DIR... [-o FILE] [--format report|csv|text|markdown|json] "
              "[--statistic NAME] [--over NAME] [--margin X]",
     .opts = opts,

@@ -26,20 +26,20 @@ static const struct ks_opt opts[] = {
       .def = "auto",
       .choices = formats,
       .arg = "NAME",
-      .help = "text, md (Markdown), csv (a line per problem), json, html (a page to look at); "
-              "auto: html where the output's name ends in .html, else text" },
+      .help = "text, md (Markdown), csv (one line per problem), json, html (a self-contained "
+              "page); auto: html if the name of the output ends in .html, else text" },
     { .name = "json",
       .type = KS_OPT_BOOL,
       .offset = AT(json),
       .def = "no",
-      .help = "the same as --format json" },
+      .help = "same as --format json" },
     { .name = "merge",
       .type = KS_OPT_ENUM,
       .offset = AT(merge),
       .def = "newest",
       .choices = ks_merge_names,
       .arg = "HOW",
-      .help = "of several runs with the same cell: every row, that of the newest run, or the one "
+      .help = "if several runs have the same cell: all rows, the row of the newest run, or the row "
               "with the median time" },
     KS_OPT_END
 };
@@ -69,7 +69,7 @@ static int check(const struct config *c, struct ks_err *err)
                        formats[c->format]);
     if (is_named_html(c) && format != FORMAT_HTML)
         return ks_fail(err, KS_EINVAL,
-                       "--format %s does not write HTML, which '%s' is named for: use another "
+                       "--format %s does not write HTML, but '%s' is an HTML name: use another "
                        "name, or leave out %s",
                        formats[format], c->output, c->json ? "--json" : "--format");
     return 0;
@@ -129,8 +129,8 @@ static int report(const void *cfg, const char *const *operands, int n, struct ks
     (void)notes;
     if (rc == 0 && n == 2 && !is_page)
         return ks_fail(err, KS_EINVAL,
-                       "two runs stand side by side on a page only: add -o report.html, or use "
-                       "`ksweep-analyze compare`");
+                       "two runs can only be shown as a page: add -o report.html, or use "
+                       "'ksweep-analyze compare'");
     for (int i = 0; rc == 0 && i < n; i++) {
         rc = is_page ? ks_page_load(&pages[i], operands[i], c->merge, err)
                      : ks_page_load_summary(&pages[i], operands[i], c->merge, err);
@@ -146,8 +146,8 @@ static int report(const void *cfg, const char *const *operands, int n, struct ks
 
 const struct ks_analysis ks_analysis_report = {
     .name = "report",
-    .summary = "What a sweep found: the best instance of every problem, every outcome, who "
-               "measured; as text or as a page to look at.",
+    .summary = "Report what a sweep found: the best instance of every problem, all outcomes, the "
+               "devices; as text or as an HTML page.",
     .usage = "report DIR|FILE [SECOND] [-o FILE] [--format text|md|csv|json|html] "
              "[--merge all|newest|median]",
     .opts = opts,

@@ -59,8 +59,8 @@ static int list_needed(struct writer *w, struct ks_err *err)
     w->n_needed = w->n_instances;
     return w->n_problems ? 0
                          : ks_fail(err, KS_EINVAL,
-                                   "--write-retime: every pick is the oracle's instance, so there "
-                                   "is nothing to measure again");
+                                   "--write-retime: the model picks the oracle's instance "
+                                   "everywhere, so there is nothing to measure again");
 }
 
 /* ---- kernel configs ---- */
@@ -158,15 +158,15 @@ static int not_found(const struct writer *w, struct ks_err *err)
     uint32_t i = 0;
 
     if (!w->has_job)
-        return ks_fail(err, KS_EINVAL,
-                       "--write-retime: '%s' was not measured by a job (imported results?), so "
-                       "there is none to repeat",
-                       w->want->files[0]);
+        return ks_fail(
+            err, KS_EINVAL,
+            "--write-retime: '%s' has no job that could be repeated (are these imported results?)",
+            w->want->files[0]);
     while (!w->is_needed[i])
         i++;
     return ks_fail(err, KS_EINVAL,
-                   "--write-retime: instance '%s' is not in the kernel configs that the runs name: "
-                   "have they changed since?",
+                   "--write-retime: instance '%s' is not in the kernel configs of the runs: "
+                   "restore the configs as they were measured",
                    w->want->cells->instances[i].name);
 }
 
@@ -207,7 +207,7 @@ static int put_job(struct writer *w, struct ks_err *err)
     job.device.arch = w->job.device.arch_text;
     snprintf(job.name, sizeof(job.name), "%.55s-retime", w->job.name);
     snprintf(job.why, sizeof(job.why),
-             "times of picks and oracle that neither was chosen by, for validate --retime");
+             "new times for the picks and for the oracle, for validate --retime");
     job.kernels = w->kernels;
     job.n_kernels = w->n_kernels;
     job.problems = &list;
@@ -224,12 +224,12 @@ static int put_job(struct writer *w, struct ks_err *err)
 
 static void note(const struct writer *w, const char *dir, struct ks_buf *notes)
 {
-    ks_buf_printf(notes,
-                  "ksweep-analyze validate: %s/job.json measures %zu problems, on which the model "
-                  "or the best baseline does not pick the oracle, with the %zu instances that are "
-                  "any of the three: ksweep run %s/job.json --out RUN, then validate ... --retime "
-                  "RUN\n",
-                  dir, w->n_problems, w->n_instances, dir);
+    ks_buf_printf(
+        notes,
+        "ksweep-analyze validate: %s/job.json measures the %zu problems on which the model or the "
+        "best baseline does not pick the oracle, with %zu instances: run 'ksweep run %s/job.json "
+        "--out RUN', then 'ksweep-analyze validate ... --retime RUN'\n",
+        dir, w->n_problems, w->n_instances, dir);
 }
 
 int ks_retime_job_write(const char *dir, const struct ks_retime_want *want, struct ks_buf *notes,

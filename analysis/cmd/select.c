@@ -28,29 +28,29 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "DIR",
-      .help = "directory for the sources; must not exist yet" },
+      .help = "directory for the source files; must not exist yet" },
     { .name = "size",
       .type = KS_OPT_ENUM,
       .offset = AT(size),
       .def = "full",
       .choices = sizes,
       .arg = "SIZE",
-      .help = "full: all trees for every candidate; budgeted: a decision table names a few "
-              "candidates, trees choose among them; distilled: the decision table alone" },
+      .help = "full: all trees for every candidate; budgeted: a decision table selects a few "
+              "candidates, and trees choose among them; distilled: only the decision table" },
     { .name = "smallest",
       .type = KS_OPT_U32,
       .offset = AT(smallest),
       .def = "0",
       .max = 4096,
       .arg = "K",
-      .help = "choose from at most K instances: the least set whose best loses at most 1 % to the "
+      .help = "use at most K instances: the smallest set whose best is at most 1 % slower than the "
               "best of all; 0: all instances" },
     { .name = "name",
       .type = KS_OPT_STR,
       .offset = AT(name),
       .def = "selector",
       .arg = "NAME",
-      .help = "name of the files and prefix of the functions, a C identifier" },
+      .help = "name of the files and prefix of the functions: a C identifier" },
     KS_OPT_END
 };
 #undef AT
@@ -84,8 +84,8 @@ static int load(struct job *j, const char *dir, struct ks_err *err)
     rc = rc == 0 ? ks_feature_spec_read(spec, &j->spec, err) : rc;
     rc = rc == 0 ? ks_forest_read(trees, &forest, err) : rc;
     if (rc == 0 && j->model.cells.problems[0].problem.op != j->spec.op)
-        rc = ks_fail(err, KS_EINVAL, "%s is for operator '%s', the model's problems are not", spec,
-                     ks_operators[j->spec.op]->name);
+        rc = ks_fail(err, KS_EINVAL, "%s is for operator '%s', but the model's problems are not",
+                     spec, ks_operators[j->spec.op]->name);
     if (rc == 0)
         rc = ks_selector_create(&j->spec, &forest, j->model.target, &j->model.cells, j->model.fold,
                                 &o, &j->selector, err);
@@ -118,7 +118,7 @@ static int put_unseen(struct job *j, struct ks_buf *to, struct ks_err *err)
     if (rc == 0 && s->model.size != KS_SEL_FULL) {
         rc = ks_selector_score(s, c, NULL, true, &l, err);
         if (rc == 0)
-            put_line(to, "unseen problems, table alone (distilled)", &l);
+            put_line(to, "unseen problems, table only (distilled)", &l);
     }
     return rc;
 }
@@ -128,7 +128,7 @@ static void put_smallest(const struct job *j, struct ks_buf *to)
     const struct ks_selector *s = &j->selector;
 
     if (s->n_smallest)
-        ks_buf_printf(to, "\ninstances  efficiency of the best of them, added\n");
+        ks_buf_printf(to, "\ninstances  efficiency of the best of them, instance added\n");
     for (uint32_t i = 0; i < s->n_smallest; i++)
         ks_buf_printf(to, "%9u  %.4f %s\n", i + 1, 1 - s->smallest_loss[i],
                       j->spec.instances[s->smallest[i]].name);
@@ -160,7 +160,7 @@ static int put_report(struct job *j, struct ks_buf *to, struct ks_err *err)
     if (rc == 0)
         rc = ks_selector_try(s, &j->model.cells, false, &l, err);
     if (rc == 0)
-        put_line(to, "the same among all, unmeasured = 0", &l);
+        put_line(to, "training problems, all candidates, unmeasured = 0", &l);
     put_smallest(j, to);
     return rc;
 }
@@ -250,10 +250,10 @@ static int check(const struct config *c, struct ks_err *err)
     for (; is_name && *p; p++)
         is_name = isalnum((unsigned char)*p) || *p == '_';
     if (!is_name || strlen(c->name) > 48)
-        return ks_fail(err, KS_EINVAL, "--name '%s' is no C identifier of at most 48 characters",
+        return ks_fail(err, KS_EINVAL, "--name '%s' is not a C identifier of at most 48 characters",
                        c->name);
     if (!c->output || !*c->output)
-        return ks_fail(err, KS_EINVAL, "-o DIR is missing: where the sources go");
+        return ks_fail(err, KS_EINVAL, "-o DIR is missing: the directory for the source files");
     return ks_new_dir_check(c->output, err);
 }
 
@@ -279,7 +279,7 @@ static int select_instances(const void *cfg, const char *const *operands, int n,
 
 const struct ks_analysis ks_analysis_select = {
     .name = "select",
-    .summary = "A model as C source that picks an instance, for a library to link.",
+    .summary = "Write a model as C source that picks an instance, to link into a library.",
     .usage = "select MODEL -o DIR [--size full|budgeted|distilled] [--smallest K] [--name NAME]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

@@ -51,17 +51,16 @@ static const struct ks_opt opts[] = {
       .def = "csv",
       .choices = formats,
       .arg = "NAME",
-      .help =
-          "csv, text (aligned), markdown, json, parquet, hdf5: a row per cell, failures "
-          "included; ck: "
-          "Composable Kernel's 24 columns, ck-parquet: those of its training data; ok rows only" },
+      .help = "csv, text (aligned), markdown, json, parquet, hdf5: one row per cell, failures "
+              "included; ck: Composable Kernel's 24 columns, ck-parquet: the columns of its "
+              "training data, both with ok rows only" },
     { .name = "merge",
       .type = KS_OPT_ENUM,
       .offset = AT(merge),
       .def = "all",
       .choices = ks_merge_names,
       .arg = "HOW",
-      .help = "of several runs with the same cell: every row, that of the newest run, or the one "
+      .help = "if several runs have the same cell: all rows, the row of the newest run, or the row "
               "with the median time" },
     { .name = "columns",
       .type = KS_OPT_ENUM,
@@ -69,27 +68,25 @@ static const struct ks_opt opts[] = {
       .def = "v2",
       .choices = versions,
       .arg = "VERSION",
-      .help = "names and order of the columns; v1: those of releases before schema 1.5" },
+      .help = "names and order of the columns; v1: as in releases before schema 1.5" },
     { .name = "features",
       .type = KS_OPT_BOOL,
       .offset = AT(has_features),
       .def = "no",
-      .help =
-          "behind the columns the features that a model would see, for the file's first device; "
-          "those of the analytic model are missing, because only `train` calibrates it" },
+      .help = "append the features that a model would see, for the first device of the file; those "
+              "of the analytic model are missing, because only 'train' calibrates it" },
     { .name = "oracle",
       .type = KS_OPT_BOOL,
       .offset = AT(has_oracle),
       .def = "no",
-      .help =
-          "add what `oracle` says of each row: chance_best, chance_near_best, expected_regret" },
+      .help = "add the columns of 'oracle': chance_best, chance_near_best, expected_regret" },
     KS_OPT_STATISTIC(AT(statistic)),
     { .name = "schema",
       .type = KS_OPT_BOOL,
       .offset = AT(is_schema),
       .def = "no",
-      .help = "print the columns instead: type, unit, missing value, role and meaning; without "
-              "FILE those that any file can have" },
+      .help = "print a description of the columns instead: type, unit, missing value, role and "
+              "meaning; without FILE all columns that a file can have" },
     KS_OPT_END
 };
 #undef AT
@@ -115,11 +112,11 @@ static int ask_oracle(const char *path, const struct config *c, struct told *t, 
     if (!c->has_oracle)
         return c->statistic == KS_INPUT_LABEL
                    ? 0
-                   : ks_fail(err, KS_EINVAL, "--statistic is about --oracle: add that");
+                   : ks_fail(err, KS_EINVAL, "--statistic needs --oracle");
     if (c->columns == KS_COLUMNS_V1 || is_ck(c))
-        return ks_fail(err, KS_EINVAL,
-                       "--oracle adds columns that --columns v1 and --format ck "
-                       "do not have");
+        return ks_fail(
+            err, KS_EINVAL,
+            "--oracle adds columns, so it cannot be combined with --columns v1 or --format ck");
     rc = ks_input_load(&t->input, &path, 1, c->statistic, KS_LABEL_OVER, err);
     if (rc == 0)
         rc = ks_oracle_make(&t->input.trials, t->input.sweeps.n_domains, KS_LABEL_OVER, MARGIN,
@@ -284,7 +281,7 @@ static int convert(const char *path, const struct config *c, struct ks_err *err)
     if (is_ck(c) || c->merge != KS_MERGE_ALL || c->columns != KS_COLUMNS_V2 || c->has_features ||
         c->has_oracle)
         return ks_fail(err, KS_EINVAL,
-                       "'%s' is a table: --format ck, --merge, --columns, --features and "
+                       "'%s' is a table, but --format ck, --merge, --columns, --features and "
                        "--oracle need a results file",
                        path);
     return write_table(NULL, path, c, NULL, err);
@@ -345,14 +342,15 @@ static int table(const void *cfg, const char *const *operands, int n, struct ks_
         return ks_fail(err, KS_EINVAL, "missing argument; usage: ksweep-analyze %s",
                        ks_analysis_table.usage);
     if (is_ck(c) && c->has_features)
-        return ks_fail(err, KS_EINVAL, "--format ck has columns of its own: drop --features");
+        return ks_fail(err, KS_EINVAL, "--format ck has fixed columns: leave out --features");
     return c->is_schema ? write_schema(n ? operands[0] : NULL, c, err)
                         : read_and_write(operands[0], c, notes, err);
 }
 
 const struct ks_analysis ks_analysis_table = {
     .name = "table",
-    .summary = "One row per cell of a results file, for training and for people; converts tables.",
+    .summary = "Print one row per cell of a results file, for training or reading; also converts "
+               "tables between formats.",
     .usage = "table FILE [-o FILE] [--format csv|ck|text|markdown|json|parquet|hdf5|ck-parquet] "
              "[--merge all|newest|median] [--columns v1|v2] [--features] [--oracle] "
              "[--statistic NAME] [--schema]",

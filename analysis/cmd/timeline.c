@@ -17,14 +17,14 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "FILE",
-      .help = "the trace, gzip where the name ends in .gz; written whole or not at all" },
+      .help = "trace to write; compressed with gzip if the name ends in .gz" },
     { .name = "samples",
       .type = KS_OPT_ENUM,
       .offset = AT(samples),
       .def = "auto",
       .choices = choices,
       .arg = "WHEN",
-      .help = "draw every sample; auto: while there are at most 200,000" },
+      .help = "include every sample; auto: only if there are at most 200,000" },
     KS_OPT_END
 };
 #undef AT
@@ -58,7 +58,8 @@ static int timeline(const void *cfg, const char *const *operands, int n, struct 
 
 const struct ks_analysis ks_analysis_timeline = {
     .name = "timeline",
-    .summary = "A sweep as a trace for Perfetto: ranks, leases, workers, cells, samples, losses.",
+    .summary =
+        "Write a sweep as a trace for Perfetto: ranks, leases, workers, cells, samples, losses.",
     .usage = "timeline DIR|FILE -o FILE [--samples auto|yes|no]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

@@ -34,13 +34,13 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "DIR",
-      .help = "the model directory; must not exist yet" },
+      .help = "directory for the model; must not exist yet" },
     { .name = "warm",
       .type = KS_OPT_STR,
       .offset = AT(warm),
       .arg = "MODEL",
-      .help = "continue this model with problems that it was not trained on: its trees, target and "
-              "feature_spec.json stay, further trees are fitted to what they leave" },
+      .help = "continue training this model on new problems: its trees, target and "
+              "feature_spec.json are kept, further trees are fitted to the remaining error" },
     KS_OPT_WHERE(AT(where)),
     KS_OPT_PROBLEMS(AT(problems)),
     { .name = "merge",
@@ -49,7 +49,7 @@ static const struct ks_opt opts[] = {
       .def = "newest",
       .choices = ks_merge_names,
       .arg = "HOW",
-      .help = "of several runs with the same cell: that of the newest run, or the one with the "
+      .help = "if several runs have the same cell: the row of the newest run, or the row with the "
               "median time" },
     { .name = "mixed",
       .type = KS_OPT_BOOL,
@@ -63,12 +63,12 @@ static const struct ks_opt opts[] = {
       .min = 3,
       .max = KS_MAX_FOLDS,
       .arg = "N",
-      .help = "folds of cross-validation; a problem is never split" },
+      .help = "number of cross-validation folds; the rows of a problem stay together" },
     { .name = "class-folds",
       .type = KS_OPT_BOOL,
       .offset = AT(has_class_folds),
       .def = "yes",
-      .help = "also leave out one shape class after the other" },
+      .help = "also cross-validate by leaving out each shape class in turn" },
     { .name = "settings",
       .type = KS_OPT_U32,
       .offset = AT(n_settings),
@@ -76,8 +76,8 @@ static const struct ks_opt opts[] = {
       .min = 1,
       .max = 6,
       .arg = "N",
-      .help = "how many settings (targets, depths) inner folds choose from; the first 4 are one "
-              "per target" },
+      .help = "number of settings (targets, depths) that inner folds choose from; the first 4 are "
+              "one per target" },
     { .name = "rounds",
       .type = KS_OPT_U32,
       .offset = AT(max_rounds),
@@ -85,30 +85,30 @@ static const struct ks_opt opts[] = {
       .min = 1,
       .max = 10000,
       .arg = "N",
-      .help = "the search grows at most so many trees" },
+      .help = "maximum number of trees in the search" },
     { .name = "search-problems",
       .type = KS_OPT_U64,
       .offset = AT(search_problems),
       .def = "2000",
       .arg = "N",
-      .help = "settings are chosen on a sample of at most so many problems; 0: on all" },
+      .help = "maximum number of problems in the sample on which settings are chosen; 0: all" },
     { .name = "budget",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(budget_ms),
       .def = "0",
       .arg = "TIME",
-      .help = "the search ends after half of this time: the first setting grows no further trees, "
-              "no other is begun; 0: no limit. A search that is cut short depends on the machine" },
+      .help = "time limit: the search of settings stops after half of it; 0: no limit. The result "
+              "of a search that was stopped depends on the speed of the machine" },
     { .name = "weigh-uses",
       .type = KS_OPT_BOOL,
       .offset = AT(use_counts),
       .def = "no",
-      .help = "weigh problems by how often their source uses them" },
+      .help = "weight problems by their use counts" },
     { .name = "lost",
       .type = KS_OPT_BOOL,
       .offset = AT(use_lost),
       .def = "yes",
-      .help = "train on instances that failed, or that a truncated list leaves out, too, as ten "
+      .help = "also train on instances that failed or that a truncated list leaves out, as ten "
               "times slower than the best" },
     { .name = "seed",
       .type = KS_OPT_U64,
@@ -116,7 +116,7 @@ static const struct ks_opt opts[] = {
       .def = "1",
       .arg = "N",
       .max = 2147483647,
-      .help = "of folds and trees" },
+      .help = "seed for folds and trees" },
     { .name = "threads",
       .type = KS_OPT_U32,
       .offset = AT(n_threads),
@@ -124,7 +124,8 @@ static const struct ks_opt opts[] = {
       .min = 1,
       .max = 1024,
       .arg = "N",
-      .help = "the same seed and threads give the same bytes" },
+      .help = "number of threads; the same seed and number of threads give the same model, byte "
+              "for byte" },
     KS_OPT_END
 };
 #undef AT
@@ -337,19 +338,18 @@ static void note(const struct job *j, struct ks_buf *notes)
                       (unsigned long long)d->n_left_out, j->config->warm);
     if (j->trained.is_cut)
         ks_buf_printf(notes,
-                      "ksweep-analyze train: the time budget ended the search after %zu "
-                      "settings; another run may choose otherwise\n",
+                      "ksweep-analyze train: the time limit (--budget) ended the search after %zu "
+                      "settings; another run may choose a different one\n",
                       j->trained.n_tried);
 }
 
 static int check(const struct config *c, struct ks_err *err)
 {
     if (!c->output)
-        return ks_fail(err, KS_EINVAL, "where does the model go? give -o DIR");
+        return ks_fail(err, KS_EINVAL, "-o DIR is missing: the directory for the model");
     if (c->merge == KS_MERGE_ALL)
         return ks_fail(err, KS_EINVAL,
-                       "--merge all: a model wants one time per cell; use newest "
-                       "or median");
+                       "--merge all: a model needs one time per cell; use newest or median");
     return ks_new_dir_check(c->output, err);
 }
 
@@ -374,10 +374,10 @@ static int read_data(struct job *j, const char *const *files, size_t n, struct k
     if (rc == 0)
         rc = ks_dataset_read(&j->data, files, n, &rules, err);
     if (rc == 0 && cells->n_instances < 2)
-        rc = ks_fail(err, KS_EINVAL,
-                     "%s: all usable rows are of one instance, '%s': there is nothing to choose "
-                     "from",
-                     files[0], cells->instances[0].name);
+        rc = ks_fail(
+            err, KS_EINVAL,
+            "%s: all usable rows belong to one instance, '%s', so there is nothing to choose",
+            files[0], cells->instances[0].name);
     if (rc == 0 && c->warm)
         rc = ks_warm_check(&j->warm, c->warm, &j->data, c->is_mixed, err);
     ks_problem_set_release(&only);
@@ -422,7 +422,7 @@ static int train(const void *cfg, const char *const *operands, int n, struct ks_
 
 const struct ks_analysis ks_analysis_train = {
     .name = "train",
-    .summary = "Trains a model that picks an instance, with honest cross-validated figures.",
+    .summary = "Train a model that picks an instance, and report cross-validated figures.",
     .usage = "train FILE|DIR... -o DIR [--warm MODEL] [--where NAME=VALUE]... [--folds N] "
              "[--settings N] [--seed N] [--threads N]",
     .opts = opts,

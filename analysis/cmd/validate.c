@@ -28,34 +28,33 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(ceiling),
       .arg = "FILE",
-      .help = "an independent sweep of the same problems: what its best instances reach here is "
-              "the most that any model can" },
+      .help = "independent sweep of the same problems; the efficiency of its best instances is the "
+              "upper limit for any model" },
     { .name = "against",
       .type = KS_OPT_STR,
       .offset = AT(against),
       .arg = "MODEL",
-      .help = "regression gate: fails when the mean is lower than that model's by more than "
+      .help = "regression gate: exit status 1 if the mean is lower than that of MODEL by more than "
               "0.005, P10 by more than 0.02, or a problem is more than 10 % slower" },
     { .name = "write-retime",
       .type = KS_OPT_STR,
       .offset = AT(write_retime),
       .arg = "DIR",
-      .help =
-          "write a job that measures again, where they differ, the picks of the model and of the "
-          "best baseline and the best measured instances, for --retime; DIR must not exist "
-          "yet" },
+      .help = "write a job for --retime that measures the picks of the model, those of the best "
+              "baseline and the best measured instances again, where they differ; DIR must not "
+              "exist yet" },
     { .name = "retime",
       .type = KS_OPT_LIST,
       .offset = AT(retime),
       .arg = "FILE|DIR",
-      .help = "results of that job: adds the efficiency by times measured after the best was "
-              "chosen; may be given several times" },
+      .help = "results of the job from --write-retime: adds the efficiency by times measured after "
+              "the best was chosen; can be repeated" },
     { .name = "network",
       .type = KS_OPT_LIST,
       .offset = AT(network),
       .arg = "LIST",
-      .help = "the problems of a network with their use counts, in any format that jobs read: adds "
-              "what the picks cost it; may be given several times" },
+      .help = "problem list of a network with use counts, in any format that jobs can read: adds "
+              "the regret of the picks for it; can be repeated" },
     KS_OPT_WHERE(AT(where)),
     KS_OPT_PROBLEMS(AT(problems)),
     { .name = "merge",
@@ -64,14 +63,14 @@ static const struct ks_opt opts[] = {
       .def = "newest",
       .choices = ks_merge_names,
       .arg = "HOW",
-      .help = "of several runs with the same cell: that of the newest run, or the one with the "
+      .help = "if several runs have the same cell: the row of the newest run, or the row with the "
               "median time" },
     { .name = "mixed",
       .type = KS_OPT_BOOL,
       .offset = AT(is_mixed),
       .def = "no",
-      .help = "accept rows of other device classes, conditions or schema versions than the "
-              "model's" },
+      .help =
+          "accept rows whose device class, condition or schema version differs from the model's" },
     { .name = "json",
       .type = KS_OPT_BOOL,
       .offset = AT(json),
@@ -84,7 +83,7 @@ static const struct ks_opt opts[] = {
       .min = 1,
       .max = 1024,
       .arg = "N",
-      .help = "for the model" },
+      .help = "number of threads" },
     KS_OPT_END
 };
 #undef AT
@@ -188,7 +187,8 @@ static void put_leaks(const struct job *j, struct ks_buf *to)
     const char *line = ks_buf_text(&j->left_out);
 
     ks_buf_printf(
-        to, "leakage: %llu problems are also in training; they are left out of every figure\n",
+        to,
+        "leakage: %llu problems are also in the training data; they are left out of all figures\n",
         (unsigned long long)j->data.n_left_out);
     for (int i = 0; i < MOST_LEAKED && *line; i++) {
         size_t n = strcspn(line, "\n");
@@ -199,11 +199,10 @@ static void put_leaks(const struct job *j, struct ks_buf *to)
     if (*line)
         ks_buf_printf(to, "  ...\n");
     put_coverage(&j->eval, to);
-    ks_buf_printf(
-        to,
-        "outside of training's range: %zu problems, which get the best fixed instance, as "
-        "from a selector\n",
-        j->eval.n_outside);
+    ks_buf_printf(to,
+                  "outside of the training range: %zu problems, which get the best fixed instance, "
+                  "as in a selector\n",
+                  j->eval.n_outside);
     for (size_t i = 0, n = 0; i < j->eval.cells.n_problems && n < MOST_LEAKED; i++) {
         if (!j->eval.outside[i])
             continue;
@@ -292,14 +291,14 @@ static int check_device(const struct job *j, const struct ks_dataset *d, const c
         return 0;
     if (d->device_class != m->device_class)
         return ks_fail(err, KS_EINVAL,
-                       "%s was measured on %s (class %016llx), the model is for %s (%016llx); "
+                       "%s was measured on %s (class %016llx), but the model is for %s (%016llx); "
                        "allow it with --mixed",
                        file, d->model, (unsigned long long)d->device_class, m->device_model,
                        (unsigned long long)m->device_class);
     if (d->condition != m->condition)
         return ks_fail(err, KS_EINVAL,
-                       "%s was measured under condition %016llx, the model's data under %016llx; "
-                       "allow it with --mixed",
+                       "%s was measured under condition %016llx, but the model's data under "
+                       "%016llx; allow it with --mixed",
                        file, (unsigned long long)d->condition, (unsigned long long)m->condition);
     return 0;
 }
@@ -312,8 +311,8 @@ static int check_other(const struct job *j, struct ks_err *err)
         (other->device_class == m->device_class && other->condition == m->condition))
         return 0;
     return ks_fail(err, KS_EINVAL,
-                   "--against %s: a model for %s (class %016llx, condition %016llx), this one is "
-                   "for %s (%016llx, %016llx); allow it with --mixed",
+                   "--against %s: it is for %s (class %016llx, condition %016llx), but this model "
+                   "is for %s (%016llx, %016llx); allow it with --mixed",
                    j->config->against, other->device_model, (unsigned long long)other->device_class,
                    (unsigned long long)other->condition, m->device_model,
                    (unsigned long long)m->device_class, (unsigned long long)m->condition);
@@ -461,8 +460,7 @@ static int validate(const void *cfg, const char *const *operands, int n, struct 
 
     if (c->merge == KS_MERGE_ALL)
         return ks_fail(err, KS_EINVAL,
-                       "--merge all: there is one time per cell; use newest or "
-                       "median");
+                       "--merge all: validation needs one time per cell; use newest or median");
     ks_buf_init(&j.left_out);
     ks_problem_set_init(&j.only);
     rc = read_all(&j, err);
@@ -483,7 +481,7 @@ static int validate(const void *cfg, const char *const *operands, int n, struct 
 const struct ks_analysis ks_analysis_validate = {
     .name = "validate",
     .summary =
-        "Evaluates a model on problems that it has not seen, next to baselines without a model.",
+        "Evaluate a model on problems that it was not trained on, and compare it with baselines.",
     .usage = "validate MODEL FILE|DIR... [--ceiling FILE] [--against MODEL] [--write-retime DIR] "
              "[--retime FILE|DIR]... [--network LIST]... [--where NAME=VALUE]... [--json]",
     .opts = opts,

@@ -47,7 +47,7 @@ int ks_warm_open(struct ks_warm *w_out, const char *dir, uint32_t n_threads, str
                                    &w_out->features, err);
     if (rc == 0 && forest.n_features != w_out->features.n_features)
         rc = ks_fail(err, KS_EFORMAT,
-                     "%s has %zu features, %s %u: the two files are of different models", spec,
+                     "%s has %zu features, %s %u: the two files belong to different models", spec,
                      w_out->features.n_features, trees, forest.n_features);
     if (rc == 0) {
         w_out->n_trees = forest.n_trees;
@@ -64,21 +64,21 @@ int ks_warm_check(const struct ks_warm *w, const char *dir, const struct ks_data
     const struct ks_cells *c = &d->cells;
 
     if (c->problems[0].problem.op != w->features.op)
-        return ks_fail(err, KS_EINVAL, "--warm %s: a model for %s, the results are of %s", dir,
+        return ks_fail(err, KS_EINVAL, "--warm %s: it is for %s, but the results are for %s", dir,
                        ks_operators[w->features.op]->name,
                        ks_operators[c->problems[0].problem.op]->name);
     if (!is_mixed && (d->device_class != m->device_class || d->condition != m->condition))
         return ks_fail(err, KS_EINVAL,
-                       "--warm %s: a model for %s (class %016llx, condition %016llx), the results "
-                       "are of %s (%016llx, %016llx); allow it with --mixed",
+                       "--warm %s: it is for %s (class %016llx, condition %016llx), but the "
+                       "results are from %s (%016llx, %016llx); allow it with --mixed",
                        dir, m->device_model, (unsigned long long)m->device_class,
                        (unsigned long long)m->condition, d->model,
                        (unsigned long long)d->device_class, (unsigned long long)d->condition);
     for (size_t i = 0; i < c->n_instances; i++)
         if (ks_feature_spec_find(&w->features, c->instances[i].id) == UINT32_MAX)
             return ks_fail(err, KS_EINVAL,
-                           "--warm %s: its feature_spec.json does not have instance '%s': train a "
-                           "new model on all results",
+                           "--warm %s: its feature_spec.json does not contain instance '%s': train "
+                           "a new model on all results",
                            dir, c->instances[i].name);
     return 0;
 }

@@ -239,7 +239,7 @@ static int unknown(const struct ks_store_file *f, const char *name, struct ks_er
         for (size_t i = 0; names && i < s.n; i++)
             names[i] = s.at[i].name;
         near = names ? ks_nearest(name, names) : NULL;
-        rc = ks_fail(err, KS_EINVAL, "there is no column '%s'%s%s%s", name,
+        rc = ks_fail(err, KS_EINVAL, "unknown column '%s'%s%s%s", name,
                      near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
     free(names);

@@ -46,10 +46,10 @@ struct ks_quality {
     X(KS_BY_MODEL, "model", "the trained model")                                                   \
     X(KS_BY_FIXED, "best fixed instance",                                                          \
       "the instance with the highest mean efficiency in training, 0 where not measured")           \
-    X(KS_BY_WINS, "static order", "by problems won in training, the first that is there")          \
-    X(KS_BY_ORDER, "best static order", "of four orders the one that does best in training")       \
-    X(KS_BY_NEIGHBOURS, "nearest neighbours", "what the 3 nearest training problems say")          \
-    X(KS_BY_ANALYTIC, "analytic model", "modelled times: what one gets without a sweep")           \
+    X(KS_BY_WINS, "static order", "by problems won in training, the first that applies")           \
+    X(KS_BY_ORDER, "best static order", "the best of four orders in training")                     \
+    X(KS_BY_NEIGHBOURS, "nearest neighbours", "the best of the 3 nearest training problems")       \
+    X(KS_BY_ANALYTIC, "analytic model", "modelled times, without a sweep")                         \
     X(KS_BY_RANDOM, "random", "any instance")                                                      \
     X(KS_BY_CEILING, "ceiling", "the best of an independent sweep")
 enum ks_chooser {

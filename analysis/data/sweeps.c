@@ -69,8 +69,7 @@ static int add_sweeps(struct load *l, const char *path, struct ks_err *err)
         for (uint32_t k = 0; k < s->n_sweeps; k++)
             if (strcmp(s->sweeps[k].run_id, run->run_id) == 0)
                 return ks_fail(err, KS_EEXIST,
-                               "'%s' and '%s' hold the same run %s: give one of "
-                               "them",
+                               "'%s' and '%s' contain the same run %s: give only one of them",
                                s->sweeps[k].path, path, run->run_id);
         *sweep = (struct ks_sweep){ .path = path, .started_ns = run->started_ns };
         s->n_sweeps++;
@@ -122,8 +121,8 @@ int ks_sweeps_statistic(const struct ks_sweeps *s, enum ks_statistic *out, struc
     for (const struct ks_sweep *b = a; b && b < a + s->n_sweeps; b++)
         if (b->statistic != a->statistic)
             return ks_fail(err, KS_EINVAL,
-                           "the labels of run %s in '%s' are by the statistic %s, those of run %s "
-                           "in '%s' by %s",
+                           "the labels of run %s in '%s' use the statistic %s, but those of run %s "
+                           "in '%s' use %s",
                            a->run_id, a->path, ks_statistic_names[a->statistic], b->run_id, b->path,
                            ks_statistic_names[b->statistic]);
     *out = s->n_sweeps ? a->statistic : KS_STATISTIC_MEDIAN;

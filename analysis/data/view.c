@@ -321,8 +321,8 @@ int ks_results_path(const char *path, char *out, size_t cap, struct ks_err *err)
     }
     rc = ks_path_join(out, cap, path, "results.h5", err);
     if (rc == 0 && access(out, F_OK) < 0)
-        rc = ks_fail(err, KS_ENOENT, "'%s' holds no results.h5: `ksweep gather %s` writes it", path,
-                     path);
+        rc = ks_fail(err, KS_ENOENT, "'%s' has no results.h5: write it with 'ksweep gather %s'",
+                     path, path);
     return rc;
 }
 

@@ -34,7 +34,7 @@ static int put_named(struct ck *c, const char *name, uint32_t *kernel_out, struc
         name = instance.name;
     } else {
         if (strcspn(name, " \t|=") != strlen(name) || strlen(name) > 63)
-            return ks_intake_fail(c->im, err, "'%.80s' is no name of a kernel", name);
+            return ks_intake_fail(c->im, err, "'%.80s' is not the name of a kernel", name);
         c->im->counts.n_unknown_names++;
         ks_buf_printf(&c->text, "family=ck_unknown abi=1 name=%s", name);
     }
@@ -53,7 +53,8 @@ static int put_tile(struct ck *c, const struct ks_ck_row *row, uint32_t *kernel_
     for (size_t i = KS_CK_TILE_M; i <= KS_CK_PIPELINE; i++)
         if (!row->field[i] || !row->field[i][0] || strlen(row->field[i]) > 31 ||
             strpbrk(row->field[i], " \t|="))
-            return ks_intake_fail(c->im, err, "no kernel, and no tile_m, tile_n, tile_k, pipeline");
+            return ks_intake_fail(c->im, err,
+                                  "neither a kernel nor tile_m, tile_n, tile_k and pipeline");
     snprintf(name, sizeof(name), "%.31sx%.31sx%.31s_%.31s", row->field[KS_CK_TILE_M],
              row->field[KS_CK_TILE_N], row->field[KS_CK_TILE_K], row->field[KS_CK_PIPELINE]);
     ks_buf_clear(&c->text);
@@ -93,7 +94,7 @@ static int read_time(const struct ck *c, const struct ks_ck_row *row, double *ns
         if (rc > 0)
             *ns_out *= 1e3;
     }
-    return rc == 0 ? ks_intake_fail(c->im, err, "no latency_ms and no latency_us") : rc;
+    return rc == 0 ? ks_intake_fail(c->im, err, "neither latency_ms nor latency_us") : rc;
 }
 
 static int on_row(void *ctx, const struct ks_ck_row *row, struct ks_err *err)

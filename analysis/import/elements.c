@@ -27,7 +27,7 @@ static int ended(const struct reading *r, int c)
         return c + 1;
     if (r->e->may_be_cut)
         return STEP_CUT;
-    return fail(r, "the file ends within a value: it is cut");
+    return fail(r, "the file is truncated: it ends within a value");
 }
 
 /* The next byte that is no blank, not taken; below 0 as ks_text_in_peek. */
@@ -236,7 +236,7 @@ static int take_document(struct reading *r)
     c = peek(r);
     if (c < -1)
         return c + 1;
-    return c == -1 ? STEP_OK : fail(r, "something follows the last bracket");
+    return c == -1 ? STEP_OK : fail(r, "data after the last bracket");
 }
 
 int ks_elements_read(struct ks_elements *e, struct ks_text_in *in, struct ks_err *err)

@@ -50,7 +50,7 @@ static const char *read_entry(char *text, struct solver *s, bool *is_old_out)
     char *at = text, *first = part(&at, ':'), *time, *workspace;
 
     if (!at)
-        return "no ':' behind the name of a solver";
+        return "no ':' after the name of a solver";
     *is_old_out = strncmp(first, ALGORITHM, strlen(ALGORITHM)) == 0;
     s->name = *is_old_out ? part(&at, ',') : first;
     time = part(&at, ',');
@@ -179,7 +179,7 @@ static int put_line(struct ks_intake *im, char *line, struct ks_err *err)
     int rc;
 
     if (!equals)
-        return ks_intake_fail(im, err, "no '=' behind a key");
+        return ks_intake_fail(im, err, "no '=' after a key");
     *equals = '\0';
     rc = read_key(im, line, &l, err);
     if (rc == 0)
@@ -205,8 +205,8 @@ static int find_device(struct ks_intake *im, struct ks_err *err)
         return ks_intake_device(im, arch, "", n_units,
                                 im->options->device ? "the user" : "the file's name", err);
     return ks_fail(err, KS_EINVAL,
-                   "'%s' does not begin with a device like gfx942130 or gfx906_60: a find-db names "
-                   "its device only there; give --device",
+                   "the name of '%s' does not begin with a device such as gfx942130 or gfx906_60, "
+                   "and a find-db has no other: give --device",
                    name);
 }
 

@@ -88,7 +88,7 @@ static void classify(struct ks_intake *im, const struct ks_intake_row *row,
         return;
     }
     if (least >= 0 && least <= 0) {
-        mark(a, KS_FL_ZERO_TIME, &n->n_zero, reason, cap, "the source says that it took no time");
+        mark(a, KS_FL_ZERO_TIME, &n->n_zero, reason, cap, "the source gives a time of 0");
         a->time_ns = KS_MISSING;
         a->n_samples = 0;
         return;
@@ -384,7 +384,7 @@ int ks_intake_read(struct ks_stage *stage, struct ks_text_in *in, const char *pa
     if (rc == 0)
         rc = format->read(&im, err);
     if (rc == 0 && im.counts.n_rows == 0)
-        rc = ks_fail(err, KS_EFORMAT, "%s: no results in it", path);
+        rc = ks_fail(err, KS_EFORMAT, "%s: no results found", path);
     if (rc == 0)
         rc = put_provenance(&im, format, err);
     if (rc == 0)
@@ -418,8 +418,9 @@ int ks_intake_file(struct ks_stage *stage, const char *path, const struct ks_int
         format = find_format(head, n);
     list_formats(names, sizeof(names));
     if (rc == 0 && !format)
-        rc = ks_fail(err, KS_EFORMAT, "'%s' looks like none of %s: name its format with --from",
-                     path, names);
+        rc = ks_fail(err, KS_EFORMAT,
+                     "'%s' is not in one of the formats %s: name the format with --from", path,
+                     names);
     if (rc == 0)
         rc = ks_intake_read(stage, &in, path, format, options, counts_out, err);
     if (rc == 0)

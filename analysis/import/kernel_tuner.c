@@ -129,7 +129,7 @@ static int on_entry(void *ctx, const char *key, uint64_t line, const struct ks_j
     uint32_t kernel = 0, outcome = KS_O_NONE;
     int rc = c->n_parameters
                  ? 0
-                 : ks_intake_fail(c->t.im, err, "`cache` without `tune_params_keys` before it");
+                 : ks_intake_fail(c->t.im, err, "`cache` must come after `tune_params_keys`");
 
     (void)key;
     (void)line;

@@ -103,9 +103,8 @@ static int on_result(void *ctx, const char *key, uint64_t line, const struct ks_
     const char *status = text_at(doc, ks_json_root(doc), "Status");
     uint32_t outcome = ks_tuner_outcome(status), kernel = 0;
     double time_ns = KS_MISSING;
-    int rc = r->t.unit_ns > 0
-                 ? 0
-                 : ks_intake_fail(r->t.im, err, "`Results` without `Metadata` before them");
+    int rc =
+        r->t.unit_ns > 0 ? 0 : ks_intake_fail(r->t.im, err, "`Results` must come after `Metadata`");
 
     (void)key;
     (void)line;

@@ -57,8 +57,9 @@ static int unknown(const struct ks_made *m, const char *name, struct ks_err *err
         names[i] = m->all.at[i].name;
     if (names)
         near = ks_nearest(name, names);
-    rc = ks_fail(err, KS_EFORMAT, "'%s': column '%.60s' is none of a table of ksweep-analyze%s%s%s",
-                 m->path, name, near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
+    rc = ks_fail(err, KS_EFORMAT,
+                 "'%s': column '%.60s' is not a column of a table of ksweep-analyze%s%s%s", m->path,
+                 name, near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
     free(names);
     return rc;
 }
@@ -105,7 +106,7 @@ static int add_column(struct ks_made *m, size_t i, const char *name,
         return unknown(m, name, err);
     for (size_t k = 0; k < i; k++)
         if (strcmp(m->frame.columns[k].name, name) == 0)
-            return ks_fail(err, KS_EFORMAT, "'%s': column '%.60s' is there twice", m->path, name);
+            return ks_fail(err, KS_EFORMAT, "'%s': duplicate column '%.60s'", m->path, name);
     *c = describe(s, name, flat);
     if (c->type == KS_DF_TEXT)
         held->code = malloc(BATCH_ROWS * sizeof(*held->code));
@@ -133,7 +134,7 @@ static int allocate(struct ks_made *m, size_t n, struct ks_err *err)
 
 static int bad_value(const struct ks_made *m, size_t i, const char *text, struct ks_err *err)
 {
-    return ks_fail(err, KS_EFORMAT, "%s:%llu: column '%s': '%.60s' is no such value", m->path,
+    return ks_fail(err, KS_EFORMAT, "%s:%llu: column '%s': '%.60s' is not a valid value", m->path,
                    (unsigned long long)m->in.line, m->frame.columns[i].name, text);
 }
 
@@ -159,7 +160,7 @@ static int put_text(struct ks_made *m, size_t i, size_t row, const char *text, s
         return 0;
     rc = ks_words_add(&held->words, text, n, &held->code[row], err);
     if (rc == 0 && held->words.n > n_before && !is_utf8(text, n))
-        return ks_fail(err, KS_EFORMAT, "%s:%llu: column '%s': a text that is not UTF-8", m->path,
+        return ks_fail(err, KS_EFORMAT, "%s:%llu: column '%s': the value is not UTF-8", m->path,
                        (unsigned long long)m->in.line, m->frame.columns[i].name);
     return rc;
 }

@@ -181,7 +181,7 @@ static int take_orphan(struct log *l, const char *line, struct ks_err *err)
     if (!is_ck && !is_miopen)
         return 0;
     l->has_problem = false;
-    l->why = "the log has no command: name it with --problem 'ckProfiler ..'";
+    l->why = "the log does not contain the command: give it with --problem 'ckProfiler ..'";
     rc = ks_stage_add_foreign(l->im->stage, "program without a command", "unknown", &l->problem,
                               err);
     l->p = ks_problem_blank(0);
@@ -232,7 +232,7 @@ static int begin(struct log *l, struct ks_intake *im, struct ks_err *err)
     *l = (struct log){ .im = im };
     ks_buf_init(&l->text);
     ks_buf_init(&l->name);
-    im->note = "one mean per instance, printed by the program itself; see docs/profilers.md";
+    im->note = "one mean per instance, printed by the program; see docs/profilers.md";
     if (device && ks_peak_arch(device, arch, sizeof(arch), &n_units))
         rc = ks_intake_device(im, arch, "", n_units, "the user", err);
     else if (device)
@@ -241,8 +241,8 @@ static int begin(struct log *l, struct ks_intake *im, struct ks_err *err)
         rc = take_command(l, im->options->problem, &is_command, err);
     if (rc == 0 && !is_command)
         rc = ks_fail(err, KS_EINVAL,
-                     "--problem: '%.80s' is no command of ckProfiler's grouped "
-                     "convolutions or of MIOpenDriver",
+                     "--problem: '%.80s' is not a command of ckProfiler for grouped convolutions, "
+                     "or of MIOpenDriver",
                      im->options->problem);
     return rc;
 }
@@ -341,7 +341,7 @@ static int take_result(struct log *l, const struct ks_node *result, struct ks_bu
         return ks_fail(err, KS_ENOMEM, "out of memory for a command line");
     rc = take_command(l, ks_buf_text(command), &is_command, err);
     if (rc == 0 && !is_command)
-        return ks_intake_fail(l->im, err, "'%.80s' is no command of a grouped convolution",
+        return ks_intake_fail(l->im, err, "'%.80s' is not a command for a grouped convolution",
                               ks_buf_text(command));
     return rc < 0 ? rc : feed_text(l, output, err);
 }
@@ -366,7 +366,7 @@ static int take_results(struct log *l, const struct ks_json *doc, struct ks_buf 
     if (ks_node_kind(root) == KS_JSON_OBJECT)
         list = ks_node_at(root, "results");
     if (!list || ks_node_kind(list) != KS_JSON_ARRAY)
-        return ks_intake_fail(l->im, err, "\"results\": [..] is wanted");
+        return ks_intake_fail(l->im, err, "expected \"results\": [..]");
     for (const struct ks_node *n = ks_node_first(list); rc == 0 && n; n = ks_node_next(n)) {
         if (ks_node_kind(n) != KS_JSON_OBJECT)
             return ks_intake_fail(l->im, err, "a result is an object");
@@ -376,7 +376,7 @@ static int take_results(struct log *l, const struct ks_json *doc, struct ks_buf 
         rc = end_command(l, err);
     if (rc == 0 && l->im->counts.n_rows == 0 && l->im->counts.n_cut > 0)
         return ks_intake_fail(l->im, err,
-                              "all outputs are cut to %d characters: run the commands again",
+                              "all outputs are truncated to %d characters: run the commands again",
                               CUT_CHARACTERS);
     return rc;
 }
@@ -412,7 +412,7 @@ static bool results_sniff(const char *head, size_t n)
 
 const struct ks_intake_format ks_intake_profiler_results = {
     .name = "profiler-results",
-    .about = "profiler_results.json of run_ck_profiler.py, where outputs are whole",
+    .about = "profiler_results.json of run_ck_profiler.py with complete outputs",
     .sniff = results_sniff,
     .read = results_read,
 };

@@ -18,7 +18,7 @@ static int on_metadata(struct ks_tuner *t, const struct ks_json *doc, struct ks_
     if (rc < 0 || !unit)
         return rc;
     if (t->is_begun)
-        return ks_node_fail(doc, unit, err, "the unit of time stands behind the results");
+        return ks_node_fail(doc, unit, err, "the unit of time must come before the results");
     t->unit_ns = ks_intake_unit_ns(text, &is_odd);
     t->im->counts.n_odd_units = is_odd;
     return t->unit_ns > 0 ? 0 : ks_node_fail(doc, unit, err, "unknown unit of time '%s'", text);
@@ -104,7 +104,7 @@ static int read_times(struct ks_tuner *t, const struct ks_json *doc, uint32_t ke
     if (rc < 0)
         return rc;
     if ((v > 0 || runtimes) && t->unit_ns <= 0)
-        return ks_node_fail(doc, times, err, "times, and no timeunit in the file's metadata");
+        return ks_node_fail(doc, times, err, "times without a timeunit in the file's metadata");
     if (v > 0 && v * t->unit_ns < 1e18)
         ks_stage_built(t->im->stage, kernel, KS_O_NONE, (uint64_t)(v * t->unit_ns));
     return runtimes ? ks_tuner_samples(t, doc, runtimes, t->unit_ns, err) : 0;
@@ -131,7 +131,7 @@ static int read_outcome(const struct ks_json *doc, uint32_t *outcome_out, const 
     *reason_out = NULL;
     if (correctness && ks_node_real(doc, correctness, &share, NULL) == 0 && share <= 0) {
         *outcome_out = KS_O_UNTRUSTED;
-        *reason_out = "the source calls it correct, with a correctness of 0";
+        *reason_out = "the source marks it correct, but with a correctness of 0";
     }
     return 0;
 }

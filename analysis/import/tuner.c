@@ -214,7 +214,7 @@ int ks_tuner_put(struct ks_tuner *t, uint32_t kernel, uint32_t outcome, const ch
 
     if (is_ok && row.n_samples == 0 && time_ns < 0) {
         row.outcome = KS_O_UNTRUSTED;
-        row.reason = "the source calls it correct, and has no time";
+        row.reason = "the source marks it correct, but has no time";
     }
     return ks_intake_put(t->im, &row, err);
 }

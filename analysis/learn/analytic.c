@@ -130,7 +130,7 @@ static int take(struct fit *f, const struct ks_timed_pair *pairs, size_t n, stru
         struct ks_fx_problem x = ks_feature_problem(p->problem);
 
         if (!(p->time_ns > 0) || !isfinite(p->time_ns))
-            return ks_fail(err, KS_EINVAL, "a time to calibrate with is not above 0");
+            return ks_fail(err, KS_EINVAL, "a time for the calibration is not above 0");
         ks_fx_quantities(&x, f->samples[i].q);
         f->samples[i].instance = p->instance;
         f->samples[i].log2_ns = ks_fx_log2(p->time_ns);
@@ -144,7 +144,7 @@ int ks_feature_spec_calibrate(struct ks_feature_spec *s, const struct ks_timed_p
     struct fit f = { .s = s };
     struct ks_fx_device d;
     double *scratch, *bias;
-    int rc = n ? 0 : ks_fail(err, KS_EINVAL, "no measurement to calibrate with");
+    int rc = n ? 0 : ks_fail(err, KS_EINVAL, "no measurement for the calibration");
 
     if (rc == 0)
         rc = take(&f, pairs, n, err);

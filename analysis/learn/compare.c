@@ -239,8 +239,8 @@ int ks_compare_make(const struct ks_sweeps *s, const struct ks_trials *t, uint32
         make_pairs(&w, out, n_a);
         if (out->n_pairs == 0)
             rc = ks_fail(err, KS_EINVAL,
-                         "no cell has a time on both sides: are they of the same job, and of one "
-                         "condition (cache, data, clocks, protocol)?");
+                         "no cell has a time on both sides: compare runs of the same job under the "
+                         "same condition (cache, data, clocks, protocol)");
     }
     if (rc == 0)
         rc = ks_compare_errors(out, w.level_square, w.level_freedom, err);

@@ -104,7 +104,7 @@ static int fill_row(struct filling *fill, size_t row, float *row_out, struct ks_
             return rc;
         if (p.op != s->op)
             return ks_fail(err, KS_EINVAL,
-                           "row %zu is a problem of '%s', the features are for '%s'", row,
+                           "row %zu is a problem of '%s', but the features are for '%s'", row,
                            ks_operators[p.op]->name, ks_operators[s->op]->name);
         x = ks_feature_problem(&p);
         ks_fx_quantities(&x, fill->q);

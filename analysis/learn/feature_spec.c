@@ -155,8 +155,7 @@ static int get_list(struct parse *r, const struct ks_node *of, const char *key, 
     *list_out = ks_node_at(of, key);
     if (ks_node_kind(*list_out) != KS_JSON_ARRAY || (n != SIZE_MAX && ks_node_size(*list_out) != n))
         return ks_node_fail(r->doc, *list_out ? *list_out : of, r->err,
-                            "'%s' must be a list of the length that the specification implies",
-                            key);
+                            "'%s' must be a list whose length matches the specification", key);
     return 0;
 }
 
@@ -209,7 +208,7 @@ static int get_version(struct parse *r, const char *key, int64_t want)
 
     if (rc == 0 && have != want)
         return ks_node_fail(r->doc, n, r->err,
-                            "%s %lld, this program computes %lld: train the model again", key,
+                            "%s %lld, but this version computes %lld: train the model again", key,
                             (long long)have, (long long)want);
     return rc;
 }
@@ -243,13 +242,13 @@ static int get_feature(struct parse *r, const struct ks_node *n)
     while (k < KS_N_FEATURE_KINDS && strcmp(kinds[k], kind) != 0)
         k++;
     if (k == KS_N_FEATURE_KINDS)
-        return ks_node_fail(r->doc, n, r->err, "there is no kind '%s'", kind);
+        return ks_node_fail(r->doc, n, r->err, "unknown kind '%s'", kind);
     if (s->n_features && k < s->features[s->n_features - 1].kind)
         return ks_node_fail(r->doc, n, r->err,
-                            "features must stand in the order problem, "
-                            "instance, pair");
+                            "features must be in the order problem, instance, pair");
     if (k != KS_FEATURE_INSTANCE && !find_known(s->op, k, name, f))
-        return ks_node_fail(r->doc, n, r->err, "this program knows no feature '%s'", name);
+        return ks_node_fail(r->doc, n, r->err,
+                            "unknown feature '%s': the model is from another version", name);
     if (k == KS_FEATURE_INSTANCE) {
         snprintf(f->name, sizeof(f->name), "%s", name);
         snprintf(f->unit, sizeof(f->unit), "%s", unit);
@@ -270,7 +269,7 @@ static int get_features(struct parse *r)
     if (rc < 0)
         return rc;
     if (ks_node_size(list) > KS_FEATURES_MAX || ks_node_size(list) == 0)
-        return ks_node_fail(r->doc, list, r->err, "%zu features; 1 to %d are possible",
+        return ks_node_fail(r->doc, list, r->err, "%zu features, but 1 to %d are allowed",
                             ks_node_size(list), KS_FEATURES_MAX);
     r->s->features = calloc(KS_FEATURES_MAX, sizeof(*r->s->features));
     if (!r->s->features)
@@ -292,7 +291,8 @@ static int get_needs(struct parse *r, const struct ks_node *n, struct ks_fx_inst
         if (x[0] <= KS_FX_NEED_NONE || x[0] > KS_FX_NEED_MOST || x[1] < 0 ||
             x[1] >= KS_FX_N_QUANTITIES || x[2] < 1 || x[2] > INT32_MAX || x[3] > INT32_MAX ||
             x[3] < (x[0] == KS_FX_NEED_MULTIPLE))
-            return ks_node_fail(r->doc, n, r->err, "need %zu is none that this program knows", k);
+            return ks_node_fail(r->doc, n, r->err,
+                                "unknown requirement %zu: the model is from another version", k);
         fx->need[k] =
             (struct ks_fx_need){ (int16_t)x[0], (int16_t)x[1], (int32_t)x[2], (int32_t)x[3] };
     }
@@ -327,7 +327,7 @@ static int get_instance(struct parse *r, const struct ks_node *n)
     if (rc < 0)
         return rc;
     if (!ks_unhex64(id, &x->id))
-        return ks_node_fail(r->doc, n, r->err, "'%s' is no id of 16 hex digits", id);
+        return ks_node_fail(r->doc, n, r->err, "'%s' is not an id of 16 hex digits", id);
     r->s->n_instances++;
     x->name = strdup(name);
     x->family = strdup(family);
@@ -348,7 +348,7 @@ static int get_instances(struct parse *r)
     if (rc < 0)
         return rc;
     if (ks_node_size(list) == 0)
-        return ks_node_fail(r->doc, list, r->err, "there is no instance");
+        return ks_node_fail(r->doc, list, r->err, "there are no instances");
     r->s->instances = calloc(ks_node_size(list), sizeof(*r->s->instances));
     if (!r->s->instances)
         return no_memory(r->err);
@@ -396,8 +396,8 @@ static int check_digest(struct parse *r)
     rc = rc == 0 ? ks_feature_spec_sign(r->s, &r->s->digest, r->err) : rc;
     if (rc == 0 && (!ks_unhex64(text, &said) || said != r->s->digest))
         return ks_node_fail(r->doc, r->root, r->err,
-                            "the digest '%s' is not that of the content: the file was changed or "
-                            "is of another version",
+                            "the digest '%s' does not match the content: the file was changed or "
+                            "is from another version",
                             text);
     return rc;
 }

@@ -59,7 +59,7 @@ static int no_memory(struct ks_err *err)
 static int add_feature(struct ks_feature_spec *s, const struct ks_feature *f, struct ks_err *err)
 {
     if (s->n_features == KS_FEATURES_MAX)
-        return ks_fail(err, KS_EINVAL, "more than %d features; '%s' is one too many",
+        return ks_fail(err, KS_EINVAL, "more than %d features, '%s' is the first too many",
                        KS_FEATURES_MAX, f->name);
     s->features[s->n_features++] = *f;
     return 0;
@@ -365,8 +365,9 @@ int ks_feature_spec_create(const struct ks_problem *problems, size_t n_problems,
     if (rc == 0)
         rc = add_pair_features(&s, err);
     if (rc == 0 && s.n_features == 0)
-        rc = ks_fail(err, KS_EINVAL,
-                     "no feature: neither problems nor instances differ in anything that is known");
+        rc =
+            ks_fail(err, KS_EINVAL,
+                    "no feature found: problems and instances do not differ in any known property");
     if (rc == 0)
         rc = ks_feature_spec_sign(&s, &s.digest, err);
     if (rc < 0)

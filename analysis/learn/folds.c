@@ -43,12 +43,12 @@ int ks_folds_grouped(const struct ks_cells *c, uint32_t n_folds, uint64_t seed, 
     int rc;
 
     if (n_folds < 2 || n_folds > KS_MAX_FOLDS)
-        return ks_fail(err, KS_EINVAL, "%u folds; 2 to %d are possible", n_folds, KS_MAX_FOLDS);
+        return ks_fail(err, KS_EINVAL, "%u folds, but 2 to %d are allowed", n_folds, KS_MAX_FOLDS);
     if (c->n_problems < n_folds)
-        return ks_fail(err, KS_EINVAL,
-                       "%zu problems cannot be split into %u folds; measure more problems or ask "
-                       "for fewer folds",
-                       c->n_problems, n_folds);
+        return ks_fail(
+            err, KS_EINVAL,
+            "%zu problems cannot be split into %u folds: measure more problems, or use fewer folds",
+            c->n_problems, n_folds);
     rc = shuffled(c, seed, &order, err);
     if (rc < 0)
         return rc;

@@ -110,7 +110,7 @@ int ks_held_coverage(const struct ks_sweeps *s, unsigned statistic, unsigned ove
             rc = ks_fail(err, KS_ENOMEM, "out of memory for %zu rounds", s->n_rounds);
     }
     if (rc == 0 && s->n_sweeps < 2)
-        rc = ks_fail(err, KS_EINVAL, "coverage needs two sweeps or more");
+        rc = ks_fail(err, KS_EINVAL, "coverage needs at least two sweeps");
     for (uint32_t i = 0; rc == 0 && i < s->n_sweeps; i++)
         rc = alone_make(s, i, statistic, over, &a[i], err);
     for (uint32_t i = 0; rc == 0 && i < s->n_sweeps; i++)
@@ -285,8 +285,9 @@ int ks_held_calibration(const struct ks_sweeps *s, unsigned statistic, unsigned 
 
     *out = (struct ks_calibration){ .n_train = n_train, .n_held = s->n_sweeps - n_train };
     if (n_train == 0 || n_train >= s->n_sweeps || s->n_sweeps > KS_YARDSTICK_SWEEPS)
-        return ks_fail(err, KS_EINVAL, "%u sweeps, %u of them to learn from: none is held out",
-                       s->n_sweeps, n_train);
+        return ks_fail(err, KS_EINVAL,
+                       "%u sweeps, of which %u are for training: none is left to test", s->n_sweeps,
+                       n_train);
     if (!scores_init(&w.best, s->n_rounds * s->n_sweeps + 1) ||
         !scores_init(&w.near, s->n_rounds * s->n_sweeps + 1))
         rc = ks_fail(err, KS_ENOMEM, "out of memory for %zu rounds", s->n_rounds);

@@ -349,7 +349,7 @@ int ks_cells_finish(struct ks_cells *c, struct ks_err *err)
     int rc;
 
     if (c->n == 0)
-        return ks_fail(err, KS_EINVAL, "no usable cell: nothing is ok and has a time");
+        return ks_fail(err, KS_EINVAL, "no usable cell: no cell is ok and has a time");
     to = malloc((c->n_problems + c->n_instances) * sizeof(*to));
     if (!to)
         return ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", c->n_problems);

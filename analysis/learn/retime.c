@@ -78,7 +78,7 @@ int ks_retime(const struct ks_cells *c, const bool *is_wanted, const struct ks_p
             add_problem(c, &picks[i], beside ? &beside[i] : NULL, again, &s, &r);
     if (rc == 0 && r.n_timed == 0 && (!beside || r.n_same == 0))
         rc = ks_fail(err, KS_EINVAL,
-                     "no problem has new times of both its pick and its oracle; --write-retime "
+                     "no problem has new times for both its pick and its oracle; --write-retime "
                      "writes the job that measures them");
     if (rc == 0)
         rc = ks_line(s.first, s.n, n_bootstrap, seed, &r.first, err);

@@ -139,15 +139,16 @@ static void put_reason(const struct ks_cells *c, const bool *is_training, const 
     size_t n_seen = seen(c, is_training, c->cells[p->best].instance);
 
     if (outside)
-        snprintf(w->reason, sizeof(w->reason), "outside of training: %s", outside);
+        snprintf(w->reason, sizeof(w->reason), "outside of the training range: %s", outside);
     else if (n_seen < 10)
         snprintf(w->reason, sizeof(w->reason),
-                 "the best was measured for %zu training problems only", n_seen);
+                 "the best instance was measured on only %zu training problems", n_seen);
     else if (pick->best_place == 1)
-        snprintf(w->reason, sizeof(w->reason), "the best comes second, scores %.4f and %.4f",
-                 pick->score, pick->next_score);
+        snprintf(w->reason, sizeof(w->reason),
+                 "the best instance is second by score (%.4f and %.4f)", pick->score,
+                 pick->next_score);
     else
-        snprintf(w->reason, sizeof(w->reason), "the best is number %u by score",
+        snprintf(w->reason, sizeof(w->reason), "the best instance is number %u by score",
                  pick->best_place + 1);
 }
 

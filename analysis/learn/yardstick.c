@@ -348,7 +348,8 @@ int ks_yardstick_regret(const struct ks_sweeps *s, const struct ks_yardstick_opt
 
     *out = (struct ks_yardstick){ 0 };
     if (o->n_a + o->n_c1 >= s->n_sweeps || s->n_sweeps > KS_YARDSTICK_SWEEPS)
-        return ks_fail(err, KS_EINVAL, "%u sweeps for groups of %u, %u and the rest: give %u to %u",
+        return ks_fail(err, KS_EINVAL,
+                       "%u sweeps cannot form groups of %u, %u and the rest: give %u to %u sweeps",
                        s->n_sweeps, o->n_a, o->n_c1, o->n_a + o->n_c1 + 1, KS_YARDSTICK_SWEEPS);
     rc = ks_trials_make(s, o->statistic, o->over, &t, err);
     if (rc == 0)

@@ -120,7 +120,7 @@ static int begin_with(struct ks_booster *b, const struct ks_buf *start, size_t n
         return failed(err, "counting the rounds of the model to continue");
     rc = ks_booster_n_features(b, &n, err);
     if (rc == 0 && n != n_cols)
-        rc = ks_fail(err, KS_EINVAL, "the model to continue has %zu features, the data %zu", n,
+        rc = ks_fail(err, KS_EINVAL, "the model to continue has %zu features, but the data %zu", n,
                      n_cols);
     return rc;
 }

@@ -106,7 +106,7 @@ static int get_list(struct parse *r, const struct ks_node *tree, enum list which
     size_t i = 0;
 
     if (ks_node_kind(list) != KS_JSON_ARRAY || ks_node_size(list) != r->n)
-        return bad(r, list ? list : tree, "the lists of a tree must be there and of equal length");
+        return bad(r, list ? list : tree, "the lists of a tree must exist and have equal length");
     for (at = ks_node_first(list); at; at = ks_node_next(at)) {
         bool is = false;
         const enum ks_json_kind kind = ks_node_kind(at);
@@ -115,7 +115,7 @@ static int get_list(struct parse *r, const struct ks_node *tree, enum list which
             r->list[which][i++] = is;
         else if ((kind != KS_JSON_INT && kind != KS_JSON_REAL) ||
                  ks_node_real(r->doc, at, &r->list[which][i++], r->err) < 0)
-            return bad(r, at, "a tree's list holds something that is no number");
+            return bad(r, at, "a list of a tree has a value that is not a number");
     }
     return 0;
 }
@@ -141,7 +141,7 @@ static int number(struct parse *r, const struct ks_node *tree, uint32_t *n_out)
             continue;
         for (int side = 0; side < 2; side++) {
             if (!is_node(child[side], r->n) || r->number[(size_t)child[side]] != NODES_MAX)
-                return bad(r, tree, "the nodes are no tree");
+                return bad(r, tree, "the nodes do not form a tree");
             r->number[(size_t)child[side]] = (uint16_t)n;
             r->queue[n++] = (uint32_t)child[side];
         }
@@ -156,7 +156,7 @@ static int put_node(struct parse *r, const struct ks_node *tree, uint32_t at,
     const double feature = r->list[FEATURE][at], value = r->list[CONDITION][at];
 
     if (!(fabs(value) <= 3.4028234663852886e38))
-        return bad(r, tree, "a threshold or leaf is no float");
+        return bad(r, tree, "a threshold or leaf is not a float");
     out->value = (float)value;
     if (r->list[LEFT][at] < 0) {
         out->feature = r->f->n_features;
@@ -164,7 +164,7 @@ static int put_node(struct parse *r, const struct ks_node *tree, uint32_t at,
         return 0;
     }
     if (!(feature >= 0 && feature < r->f->n_features && feature == floor(feature)))
-        return bad(r, tree, "a split on a feature that the model does not have");
+        return bad(r, tree, "a split uses a feature that the model does not have");
     out->feature = (uint16_t)feature;
     if (r->list[DEFAULT_LEFT][at] == 0)
         out->feature = (uint16_t)(out->feature + r->f->n_features + 1);
@@ -272,20 +272,20 @@ static int get_learner(struct parse *r)
 
     learner = ks_node_kind(root) == KS_JSON_OBJECT ? ks_node_at(root, "learner") : NULL;
     if (ks_node_kind(learner) != KS_JSON_OBJECT)
-        return bad(r, root, "no model saved by XGBoost as JSON");
+        return bad(r, root, "not a model that XGBoost saved as JSON");
     if (ks_node_kind(down(learner, booster)) != KS_JSON_STRING ||
         ks_node_str(r->doc, down(learner, booster), &name, r->err) < 0 ||
         strcmp(name, "gbtree") != 0)
         return bad(r, learner, "the booster must be gbtree");
-    rc = get_parameter(r, down(learner, base), "the base score is no number", &r->f->base);
+    rc = get_parameter(r, down(learner, base), "the base score is not a number", &r->f->base);
     if (rc == 0)
-        rc = get_parameter(r, down(learner, features), "num_feature is no number", &n_features);
+        rc = get_parameter(r, down(learner, features), "num_feature is not a number", &n_features);
     if (rc == 0)
-        rc = get_parameter(r, down(learner, classes), "num_class is no number", &n_classes);
+        rc = get_parameter(r, down(learner, classes), "num_class is not a number", &n_classes);
     if (rc == 0 && n_classes > 1)
         return bad(r, learner, "the model has several outputs");
     if (rc == 0 && !(n_features >= 1 && n_features < FEATURES_MAX))
-        return bad(r, learner, "1 to 32,766 features are possible");
+        return bad(r, learner, "a model must have 1 to 32,766 features");
     r->f->base = (double)(float)r->f->base;
     r->f->n_features = (uint16_t)n_features;
     return rc == 0 ? get_trees(r, learner) : rc;

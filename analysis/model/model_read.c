@@ -43,16 +43,16 @@ static int read_rows(struct table *t, char *text, const char *header, size_t n_f
 
         t->line++;
         if (!end)
-            return bad_row(t, "a line without its end", err);
+            return bad_row(t, "incomplete line", err);
         *end = '\0';
         next = end + 1;
         if (t->line == 1) {
-            rc = strcmp(line, header) == 0 ? 0 : bad_row(t, "another header", err);
+            rc = strcmp(line, header) == 0 ? 0 : bad_row(t, "unexpected header", err);
             continue;
         }
         wrong = ks_csv_split(line, true, fields, MOST_FIELDS, &n);
         if (wrong || n != n_fields)
-            return bad_row(t, wrong ? wrong : "another number of fields", err);
+            return bad_row(t, wrong ? wrong : "unexpected number of fields", err);
         rc = row(t, fields, err);
         t->n_rows++;
     }
@@ -101,13 +101,13 @@ static int problem_row(struct table *t, const char **fields, struct ks_err *err)
         return bad_row(t, "a field is not a number", err);
     if (fold < 0 || fold >= KS_MAX_FOLDS || fabs(uses) > 9e15 ||
         ks_problem_parse(fields[4], &p, &why) < 0 || p.id != id)
-        return bad_row(t, "not a problem with its id", err);
+        return bad_row(t, "the problem does not match its id", err);
     p.count = (int64_t)uses;
     rc = ks_cells_problem(&t->m->cells, &p, &i, err);
     if (rc < 0)
         return rc;
     if (i != t->n_rows)
-        return bad_row(t, "a problem that is there already", err);
+        return bad_row(t, "duplicate problem", err);
     grown = realloc(t->m->fold, t->n_rows + 1);
     if (!grown)
         return ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", t->n_rows);
@@ -126,7 +126,7 @@ static int instance_row(struct table *t, const char **fields, struct ks_err *err
         return bad_row(t, "not an instance id", err);
     rc = ks_cells_instance(&t->m->cells, id, fields[2], &i, err);
     if (rc == 0 && i != t->n_rows)
-        rc = bad_row(t, "an instance that is there already", err);
+        rc = bad_row(t, "duplicate instance", err);
     return rc;
 }
 
@@ -154,9 +154,9 @@ static int cell_row(struct table *t, const char **fields, struct ks_err *err)
     cell.problem = ks_cells_find_problem(c, problem);
     cell.instance = ks_cells_find_instance(c, instance);
     if (cell.problem == UINT32_MAX || cell.instance == UINT32_MAX)
-        return bad_row(t, "a problem or an instance that is not listed", err);
+        return bad_row(t, "unknown problem or instance", err);
     if (!is_behind(c, &cell))
-        return bad_row(t, "a cell that is out of order or there already", err);
+        return bad_row(t, "duplicate cell, or cells not in order", err);
     cell.weight = ks_label_weight(cell.time_ns, cell.se_ns);
     grown = realloc(t->m->scores, (t->n_rows + 1) * sizeof(*grown));
     if (!grown)
@@ -195,11 +195,11 @@ static int check_format(const struct ks_json *doc, struct ks_err *err)
     const struct ks_node *n = ks_node_at(ks_json_root(doc), "model_format");
     int64_t format = 0;
     int rc = n ? ks_node_int(doc, n, &format, err)
-               : ks_fail(err, KS_EFORMAT, "%s: not the manifest of a model", ks_json_name(doc));
+               : ks_fail(err, KS_EFORMAT, "%s: is not the manifest of a model", ks_json_name(doc));
 
     if (rc == 0 && format != KS_MODEL_FORMAT)
         rc = ks_node_fail(doc, n, err,
-                          "model format %lld; this program reads %d: train the model again",
+                          "model format %lld, but this version reads %d: train the model again",
                           (long long)format, KS_MODEL_FORMAT);
     return rc;
 }
@@ -281,7 +281,7 @@ static int read_text(struct ks_model *m, const char *dir, size_t i_text, struct 
     if (rc == 0)
         rc = ks_file_read(path, &text, err);
     if (rc == KS_ENOENT && i_text == MANIFEST)
-        rc = ks_fail(err, KS_ENOENT, "'%s' is no model directory: it has no manifest.json", dir);
+        rc = ks_fail(err, KS_ENOENT, "'%s' is not a model directory: it has no manifest.json", dir);
     else if (rc == 0)
         rc = ks_model_parse(m, i_text, ks_buf_text(&text), text.len, path, err);
     ks_buf_release(&text);

@@ -72,8 +72,8 @@ static int choose_candidates(struct ks_selector *s, const struct ks_cells *c, co
     memcpy(s->from, s->measured, n * sizeof(*s->from));
     if (n == 0)
         return ks_fail(err, KS_EINVAL,
-                       "feature_spec.json has none of the instances that training measured: the "
-                       "files are of different models");
+                       "feature_spec.json has none of the instances of the training data: the "
+                       "files belong to different models");
     s->model.n_instances = (uint16_t)n;
     if (!most)
         return 0;
@@ -201,11 +201,11 @@ int ks_selector_create(const struct ks_feature_spec *spec, struct ks_forest *for
     *s_out = (struct ks_selector){ .spec = spec };
     if (forest->n_features != spec->n_features)
         return ks_fail(err, KS_EINVAL,
-                       "the trees have %u features, feature_spec.json has %zu: the two files are "
-                       "of different models",
+                       "the trees have %u features, feature_spec.json has %zu: the two files "
+                       "belong to different models",
                        forest->n_features, spec->n_features);
     if (spec->n_features > KS_SEL_FEATURES || spec->n_instances >= KS_SEL_NONE)
-        return ks_fail(err, KS_EINVAL, "a selector has at most %d features and %d instances",
+        return ks_fail(err, KS_EINVAL, "a selector can have at most %d features and %d instances",
                        KS_SEL_FEATURES, KS_SEL_NONE - 1);
     rc = choose_candidates(s_out, cells, fold, options->smallest, err);
     if (rc == 0)

@@ -329,11 +329,11 @@ int ks_train(const struct ks_fit_input *in, const struct ks_train_options *optio
 
     *t_out = (struct ks_trained){ 0 };
     if (options->n_folds < 3 || options->n_settings == 0 || options->n_settings > KS_MAX_SETTINGS)
-        rc = ks_fail(err, KS_EINVAL, "training wants 3 folds or more and a setting to try");
+        rc = ks_fail(err, KS_EINVAL, "training needs at least 3 folds and one setting");
     else if (options->search_problems && options->search_problems < options->n_folds)
         rc = ks_fail(err, KS_EINVAL,
-                     "settings are to be chosen on %zu problems in %u folds; allow at least one "
-                     "per fold (--search-problems)",
+                     "settings cannot be chosen on %zu problems in %u folds: allow at least one "
+                     "problem per fold (--search-problems)",
                      options->search_problems, options->n_folds);
     if (rc == 0)
         rc = reserve(t_out, in->cells, err);

@@ -168,14 +168,14 @@ static int check_kind(const struct ks_ck_csv *c, const struct batch *b, uint32_t
                *layout = text(b, LAYOUT, row);
 
     if (!has_dims(b, row) || strcmp(text(b, OPERATOR, row), "grouped_conv") != 0)
-        return ks_fail(err, KS_EUNSUPPORTED, "problem '%s': the format holds convolutions only",
+        return ks_fail(err, KS_EUNSUPPORTED, "problem '%s': this format is for convolutions only",
                        name_of(b, row));
     if (!c->direction || (strcmp(direction, c->direction) == 0 && strcmp(dtype, c->dtype) == 0 &&
                           strcmp(layout, c->layout) == 0))
         return 0;
     return ks_fail(err, KS_EUNSUPPORTED,
-                   "problem '%s' is %s %s %s, earlier ones %s %s %s: the format has no columns "
-                   "for that; gather them apart",
+                   "problem '%s' is %s %s %s, earlier ones %s %s %s: the format has no columns for "
+                   "that; use separate files",
                    name_of(b, row), direction, dtype, layout, c->direction, c->dtype, c->layout);
 }
 
@@ -212,7 +212,7 @@ static int read_row(const struct ks_ck_csv *c, const struct batch *b, uint32_t r
     if (!ks_df_has(b->other[CHECK], row) || n_elements == 0)
         return ks_fail(err, KS_EUNSUPPORTED,
                        "problem '%s': the output was not verified element by element, so its "
-                       "non-zero elements were not counted",
+                       "non-zero elements are not known",
                        text(b, PROBLEM_NAME, row));
     out->kernel = text(b, INSTANCE_NAME, row);
     out->problem_idx = c->n_problems - 1;

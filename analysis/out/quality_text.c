@@ -55,8 +55,8 @@ static void put_model(struct ks_buf *to, const struct ks_quality *q)
     const struct ks_line *l = &q->measured;
 
     ks_buf_printf(to,
-                  "\nmodel, among measured: mean %.4f [%.4f, %.4f], P10 %.4f [%.4f, %.4f] "
-                  "(95 %% intervals, problems resampled)\n",
+                  "\nmodel, among measured: mean %.4f [%.4f, %.4f], P10 %.4f [%.4f, %.4f] (95 %% "
+                  "intervals, bootstrap over problems)\n",
                   l->mean, l->mean_lo, l->mean_hi, l->p10, l->p10_lo, l->p10_hi);
     put_ck(to, "compare_ml_vs_oracle.py (unmeasured = 0, sorted[n/10])", &q->ck_compare);
     put_ck(to, "validate_ml_vs_oracle.py (unmeasured left out, linear)", &q->ck_validate);
@@ -64,8 +64,7 @@ static void put_model(struct ks_buf *to, const struct ks_quality *q)
                   ks_top[0], ks_top[1], ks_top[2], q->hit[0], q->hit[1], q->hit[2]);
     ks_buf_printf(to, "model's first among the oracle's best %u, %u, %u: %.3f %.3f %.3f\n",
                   ks_top[0], ks_top[1], ks_top[2], q->inside[0], q->inside[1], q->inside[2]);
-    ks_buf_printf(to, "model's first is the best, or its time cannot be told from it: %.3f\n",
-                  q->tied);
+    ks_buf_printf(to, "model's first is the best or tied with it: %.3f\n", q->tied);
     ks_buf_printf(to,
                   "mean efficiency when the first %u, %u, %u are measured at first use: %.4f "
                   "%.4f %.4f\n",
@@ -98,9 +97,9 @@ static void put_verdict(struct ks_buf *to, const struct ks_scorecard *s)
         ks_buf_printf(to, "\nThe model beats every baseline; the best of them is '%s' with %.4f.\n",
                       ks_chooser_name(s->i_best_baseline), s->best_baseline);
     else
-        ks_buf_printf(to,
-                      "\nTHE MODEL IS USELESS: '%s' does as well without it (%.4f against %.4f).\n",
-                      ks_chooser_name(s->i_best_baseline), s->best_baseline, model);
+        ks_buf_printf(
+            to, "\nTHE MODEL HAS NO BENEFIT: the baseline '%s' is as good (%.4f against %.4f).\n",
+            ks_chooser_name(s->i_best_baseline), s->best_baseline, model);
 }
 
 void ks_quality_text(const struct ks_scorecard *s, struct ks_buf *to)
@@ -156,7 +155,7 @@ void ks_retimed_text(const struct ks_retimed *r, const char *name,
     const struct ks_line *a = &r->first;
 
     ks_buf_printf(to,
-                  "\nre-timed: %zu problems; on %zu more the pick is the oracle; %zu without new "
+                  "\nre-timed: %zu problems; on %zu more the pick is the oracle's; %zu without new "
                   "times are left out\n",
                   r->n_timed, r->n_same, r->n_missing);
     ks_buf_printf(to, "model, by the times that chose the oracle: mean %.4f, P10 %.4f, min %.4f\n",

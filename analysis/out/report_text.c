@@ -32,7 +32,8 @@ static void print_counts(const struct ks_summary *s, struct ks_buf *b)
     ks_buf_printf(b, "  %-16s %10" PRIu64 "\n", "sum", n_rows + s->n_pending + s->n_dropped);
     if (s->n_contaminated)
         ks_buf_printf(b,
-                      "  %" PRIu64 " of them are contaminated: others used the machine meanwhile\n",
+                      "  %" PRIu64
+                      " of them are contaminated: other processes used the machine meanwhile\n",
                       s->n_contaminated);
     else
         ks_buf_printf(b, "  none of them is contaminated\n");
@@ -62,13 +63,13 @@ static void put_sentence(const char *text, unsigned width, struct ks_buf *b)
     ks_buf_u8(b, '\n');
 }
 
-/* "One fixed instance would reach 41 % of the best: choosing per problem pays 2.4 times" */
+/* "One fixed instance would reach 41 % of the best: choosing per problem is 2.4 times as fast" */
 static void say_fixed(const struct ks_summary *s, char *out, size_t cap)
 {
     char gain[80] = "";
 
     if (s->fixed_share < 0.995)
-        snprintf(gain, sizeof(gain), ": choosing per problem pays %.*g times",
+        snprintf(gain, sizeof(gain), ": choosing per problem is %.*g times as fast",
                  s->fixed_share < 0.5 ? 2 : 3, 1 / s->fixed_share);
     snprintf(out, cap, "would reach %.0f %% of the best%s", 100 * s->fixed_share, gain);
 }
@@ -78,7 +79,7 @@ static void print_summary(const struct ks_summary *s, unsigned width, struct ks_
 {
     char text[300], fixed[160];
 
-    ks_buf_printf(b, "\nwhat there is to choose\n");
+    ks_buf_printf(b, "\ngain from choosing an instance per problem\n");
     snprintf(text, sizeof(text),
              "%" PRIu32 " kernels with different machine code ran correctly; %" PRIu32
              " of them %s the best of a problem without a tie.",
@@ -111,17 +112,17 @@ static void put_place(struct ks_buf *b, const struct ks_instance_ref *k,
 {
     put_name(b, k ? k->name : "?");
     ks_buf_printf(b, " in ");
-    put_name(b, p && p->name[0] ? p->name : "a problem without name");
+    put_name(b, p && p->name[0] ? p->name : "a problem without a name");
 }
 
 static void print_controls(const struct ks_aliases_found *a, struct ks_buf *b)
 {
-    ks_buf_printf(b, "  controls: %" PRIu64 " aliases were measured all the same", a->n_controls);
+    ks_buf_printf(b, "  controls: %" PRIu64 " aliases were measured for comparison", a->n_controls);
     if (a->n_other_outcome)
-        ks_buf_printf(b, "; %" PRIu64 " ENDED OTHERWISE than what stands for them",
+        ks_buf_printf(b, "; %" PRIu64 " HAVE ANOTHER OUTCOME than their representative",
                       a->n_other_outcome);
     if (a->n_compared) {
-        ks_buf_printf(b, "; largest difference %.2f %% where noise explains %.2f %%, of ",
+        ks_buf_printf(b, "; largest difference %.2f %%, of which noise explains %.2f %%: ",
                       100 * a->difference, 100 * a->noise);
         put_place(b, a->control, a->problem);
         ks_buf_printf(b, "; %" PRIu64 " of %" PRIu64 " beyond noise", a->n_apart, a->n_compared);
@@ -155,13 +156,14 @@ static void print_pruned(const struct ks_pruned_found *p, struct ks_buf *b)
     if (!p->n_left_out && !p->n_controls)
         return;
     ks_buf_printf(b,
-                  "\nleft out because they spill\n  %" PRIu64 " cells; controls: %" PRIu64
-                  " were measured all the same",
+                  "\npruned because the kernel spills registers\n  %" PRIu64
+                  " cells; controls: %" PRIu64 " were measured for comparison",
                   p->n_left_out, p->n_controls);
     if (p->n_compared) {
         ks_buf_printf(b,
-                      "; %" PRIu64 " of %" PRIu64 " are faster than all that was kept, the best "
-                      "reaches %.1f %% of that: ",
+                      "; %" PRIu64 " of %" PRIu64
+                      " are faster than every instance that was kept; the best has %.1f %% of the "
+                      "speed of the best kept one: ",
                       p->n_better, p->n_compared, 100 * p->ratio);
         put_place(b, p->control, p->problem);
     }

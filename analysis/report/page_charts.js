@@ -141,7 +141,7 @@ function paintHeat(canvas, heat, codes, order, low) {
 }
 function heatMap(heat, open) {
   const canvas = h("canvas", { tabindex: 0, role: "application",
-    "aria-label": "Heat map of problems and instances; the arrow keys read its cells, Enter opens a problem" });
+    "aria-label": "Heat map of problems and instances; use the arrow keys to read its cells, and Enter to open a problem" });
   const order = Array.from({ length: heat.rows }, (_, i) => i);
   /* Few rows are high enough to be labelled; many share pixels: browsers draw no canvas of any height. */
   const rowHeight = heat.rows <= 48 ? 18 : Math.max(560 / heat.rows, Math.min(1, 1200 / heat.rows));
@@ -203,7 +203,7 @@ function heatMap(heat, open) {
   const swatch = (name, text) => h("li", null, h("i", { style: "background:var(" + name + ")" }), text);
   const gradient = "linear-gradient(90deg," + ramp.map((c) => "rgb(" + c.join(",") + ")").join(",") + ")";
   return { paint, sort, node: [
-    h("ul", { class: "legend" }, h("li", null, percent(speedOf(low), 2) + " of its speed or less", h("span", { class: "ramp", style: "background:" + gradient }), "the best of its problem"),
+    h("ul", { class: "legend" }, h("li", null, percent(speedOf(low), 2) + " of the best or less", h("span", { class: "ramp", style: "background:" + gradient }), "the best of the problem"),
       swatch("--c6", "failed"), swatch("--blank", "unsupported or skipped")),
     h("div", { class: "heat" }, labels, canvas)] };
 }

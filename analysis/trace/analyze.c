@@ -41,13 +41,13 @@ static const char *const titles[] = { "",
                                       "operators by shape",
                                       "gaps between the work of a stream",
                                       "launches by call",
-                                      "queue length: launched and not yet begun",
+                                      "queue length: kernels launched but not started",
                                       "GB/s of copies and fills",
                                       "annotations",
                                       "operators on the host, with and without those below them",
                                       "critical path",
                                       "critical path by name",
-                                      "ranks, those that hold up the others first" };
+                                      "ranks, those that delay the others first" };
 static const struct ks_table_column *const columns[] = { NULL,
                                                          ks_summary_columns,
                                                          ks_work_columns,
@@ -91,18 +91,18 @@ static const struct ks_opt opts[] = {
       .def = "all",
       .choices = table_names,
       .arg = "NAME",
-      .help = "one table instead of all; csv has one table only" },
+      .help = "print one table instead of all; required for csv" },
     { .name = "top",
       .type = KS_OPT_U32,
       .offset = AT(top),
       .def = "0",
       .arg = "N",
-      .help = "lines per device and table, the rest is summed up in one line; 0: all" },
+      .help = "lines per device and table; the rest is summed up in one line; 0: all lines" },
     { .name = "steps",
       .type = KS_OPT_STR,
       .offset = AT(steps),
       .arg = "A..B",
-      .help = "only what these steps of the profiler launched (ProfilerStep#A to #B)" },
+      .help = "use only what these steps of the profiler launched (ProfilerStep#A to #B)" },
     KS_OPT_PEAKS(AT(peaks)),
     KS_OPT_HALVE_CAUSAL(AT(halve_causal)),
     KS_OPT_END
@@ -228,8 +228,8 @@ static int analyze(const void *cfg, const char *const *operands, int n, struct k
 
 const struct ks_analysis ks_trace_verb_analyze = {
     .name = "trace analyze",
-    .summary = "Kernels, operators and shapes of a profiler's trace: time, FLOPs, bytes, and how "
-               "near they are to the device's peaks.",
+    .summary = "Analyze a profiler's trace by kernel, operator and shape: time, FLOPs, bytes, and "
+               "the share of the device's peaks.",
     .usage = "trace analyze FILE|DIR... [-o FILE] [--format text|csv|json|markdown] [--table NAME] "
              "[--top N] [--steps A..B] [--peaks FILE] [--halve-causal]",
     .opts = opts,

@@ -26,12 +26,13 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "FILE",
-      .help = "the new trace; gzip where the name ends in .gz; never the input" },
+      .help =
+          "trace to write; compressed with gzip if the name ends in .gz; must not be the input" },
     { .name = "counters",
       .type = KS_OPT_BOOL,
       .offset = AT(has_counters),
       .def = "no",
-      .help = "append queue length and copy bandwidth as counter series" },
+      .help = "add queue length and copy bandwidth as counter series" },
     KS_OPT_PEAKS(AT(peaks)),
     KS_OPT_HALVE_CAUSAL(AT(halve_causal)),
     KS_OPT_END
@@ -498,8 +499,8 @@ static int augment_source(struct ks_trace_source *source, const struct config *c
     }
     if (rc == 0)
         ks_buf_printf(notes,
-                      "ksweep-analyze trace: %llu events augmented; the copy holds everything "
-                      "that the input holds, its metadata and environment included\n",
+                      "ksweep-analyze trace: %llu events augmented; the copy contains everything "
+                      "of the input, including metadata and environment\n",
                       (unsigned long long)c->n_inserted);
     if (c) {
         ks_buf_release(&c->members.text);
@@ -533,8 +534,7 @@ static int augment(const void *cfg, const char *const *operands, int n, struct k
 
 const struct ks_analysis ks_trace_verb_augment = {
     .name = "trace augment",
-    .summary =
-        "A copy of a trace with FLOPs, bytes, rates and operators in the args of its events.",
+    .summary = "Copy a trace and add FLOPs, bytes, rates and operators to the args of its events.",
     .usage = "trace augment IN -o OUT [--counters] [--peaks FILE] [--halve-causal]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

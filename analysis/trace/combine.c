@@ -30,7 +30,8 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = offsetof(struct config, output),
       .arg = "FILE",
-      .help = "the new trace; gzip where the name ends in .gz; never an input" },
+      .help =
+          "trace to write; compressed with gzip if the name ends in .gz; must not be an input" },
     KS_OPT_END
 };
 
@@ -307,7 +308,7 @@ static void note_left_out(struct combine *c, const struct ks_trace_top *top)
     ks_buf_printf(c->notes, ": left out '");
     ks_text_put(c->notes, top->key.p, top->key.n, KS_LINES_NONE);
     ks_buf_printf(c->notes, "' (%llu bytes): %s\n", (unsigned long long)(top->end - top->at),
-                  is_secret ? "it can hold the environment"
+                  is_secret ? "it may contain the environment"
                             : "top-level values of more than 1 MiB are not copied");
 }
 
@@ -371,7 +372,7 @@ static int put_file(struct combine *c, const char *path, struct ks_buf *tops, st
     if (rc == 0 && c->is_full)
         rc = ks_fail(err, KS_EINVAL, "%s: more than %d devices in one trace", path, DEVICES_MAX);
     if (rc == 0 && ks_trace_reader_dirt(r)->n_events == 0)
-        rc = ks_fail(err, KS_EFORMAT, "%s: the trace holds no events", path);
+        rc = ks_fail(err, KS_EFORMAT, "%s: the trace has no events", path);
     if (rc == 0)
         ks_trace_note_dirt(path, ks_trace_reader_dirt(r), c->notes);
     ks_trace_reader_destroy(r);
@@ -417,9 +418,10 @@ int ks_trace_combine(const char *const *paths, size_t n, const char *output, boo
     int rc;
 
     if (n < 2)
-        return ks_fail(err, KS_EINVAL, "at least 2 traces are needed to combine");
+        return ks_fail(err, KS_EINVAL, "give at least 2 traces to combine");
     if (n > FILES_MAX)
-        return ks_fail(err, KS_EINVAL, "at most %d traces can be combined, not %zu", FILES_MAX, n);
+        return ks_fail(err, KS_EINVAL, "at most %d traces can be combined, but %zu are given",
+                       FILES_MAX, n);
     c = calloc(1, sizeof(*c));
     if (!c)
         return ks_fail(err, KS_ENOMEM, "out of memory");
@@ -460,7 +462,7 @@ static int combine(const void *cfg, const char *const *operands, int n, struct k
 
 const struct ks_analysis ks_trace_verb_combine = {
     .name = "trace combine",
-    .summary = "Several traces in one file; processes, flows and devices are kept apart.",
+    .summary = "Combine several traces in one file; processes, flows and devices stay separate.",
     .usage = "trace combine FILE|DIR... -o OUT",
     .opts = opts,
     .cfg_size = sizeof(struct config),

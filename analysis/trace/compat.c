@@ -284,8 +284,8 @@ static int compat(const void *cfg, const char *const *operands, int n, struct ks
 
 const struct ks_analysis ks_trace_verb_compat = {
     .name = "trace --compat",
-    .summary = "The tables, options and figures of PyTorch's profile_analysis.py, its errors "
-               "included, for comparisons.",
+    .summary = "Print the tables and figures of PyTorch's profile_analysis.py with its options, "
+               "including its errors, for comparison.",
     .usage = "trace --compat pytorch [--diff FILE NAME FILE NAME DTYPE] [--analysis FILE DTYPE] "
              "[--augment_trace|-a IN OUT DTYPE] [--combine FILE FILE... OUT] [--name_limit N]",
     .n_min = 1,

@@ -233,8 +233,7 @@ int ks_compat_read(struct ks_trace_source *source, struct ks_compat *out, struct
     if (rc == 0)
         rc = read_items(out, r, err);
     if (rc == 0 && ks_trace_reader_dirt(r)->n_events == 0)
-        rc =
-            ks_fail(err, KS_EFORMAT, "%s: the trace holds no events", ks_trace_source_name(source));
+        rc = ks_fail(err, KS_EFORMAT, "%s: the trace has no events", ks_trace_source_name(source));
     if (rc == 0)
         rc = add_named(out, err);
     if (rc == 0) {

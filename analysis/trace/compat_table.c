@@ -90,7 +90,7 @@ static int tops_of(const struct peak *p, const char *kernel, const char *word, d
 
     if (!dtype)
         return ks_fail(err, KS_EINVAL,
-                       "'%s' is none of the script's types: float, float32, float64, float16, "
+                       "'%s' is not one of the script's types: float, float32, float64, float16, "
                        "bfloat16, int, int8, int16, int32, long, 'long int'",
                        word);
     snprintf(key, sizeof(key), "%s: ", dtype);

@@ -177,7 +177,7 @@ static int nothing_known(const struct entry *e, struct ks_err *err)
                        "(category cuda_profiler_range)",
                        e->path);
     return ks_fail(err, KS_EFORMAT,
-                   "%s: has no header of Nsight Compute, Nsight Systems, rocprofv3 or "
+                   "%s: does not have a header of Nsight Compute, Nsight Systems, rocprofv3 or "
                    "rocprof-compute; docs/traces-recording.md shows how to write such a file",
                    e->path);
 }

@@ -43,7 +43,7 @@ static int grow_rows(struct ks_counter_table *t, struct ks_err *err)
     if (t->n_rows < t->cap_rows)
         return 0;
     if (t->n_rows >= MOST_ROWS)
-        return ks_fail(err, KS_EFORMAT, "more than %d kernel launches; split the input", MOST_ROWS);
+        return ks_fail(err, KS_EFORMAT, "more than %d kernel launches: split the input", MOST_ROWS);
     rows = realloc(t->rows, cap * sizeof(*rows));
     if (!rows)
         return ks_fail(err, KS_ENOMEM, "out of memory for %u kernel launches", cap);

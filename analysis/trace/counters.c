@@ -35,14 +35,14 @@ static const struct ks_opt opts[] = {
       .def = "launch",
       .choices = ks_counter_by_names,
       .arg = "WHAT",
-      .help = "a line per launch with every counter, or sums per rank, device and kernel, "
-              "outermost (top) or innermost (bottom) operator" },
+      .help = "launch: one line per launch with all counters; others: sums per rank, device and "
+              "kernel, outermost operator (top) or innermost operator (bottom)" },
     { .name = "trace",
       .type = KS_OPT_STR,
       .offset = AT(trace),
       .arg = "FILE",
-      .help = "a trace of the same program: launches get its operators, and times where they have "
-              "none" },
+      .help = "trace of the same program, which adds operators to launches, and times where they "
+              "have none" },
     KS_OPT_END
 };
 #undef AT
@@ -108,18 +108,19 @@ static void note_flop(const struct ks_counter_lines *l, struct ks_buf *notes)
                           "'flop' is a lower bound there\n",
                           ks_quantity_names[q], l->n - n_with[q], l->n);
     if (n_with[KS_Q_TIME_NS] == 0)
-        ks_buf_printf(notes, "ksweep-analyze trace counters: no time of kernels, so no rates (the "
-                             "duration of a range is not a kernel's time)\n");
+        ks_buf_printf(notes, "ksweep-analyze trace counters: kernel times are unknown, so there "
+                             "are no rates (the duration of a range is not a kernel time)\n");
 }
 
 static void note(const struct ks_counter_table *t, const struct ks_counter_lines *l,
                  struct ks_buf *notes)
 {
-    note_count(notes, t->n_other, "lines are no launches: left out");
+    note_count(notes, t->n_other, "lines are not launches: left out");
     note_count(notes, t->n_copies, "copies and fills: left out");
     note_count(notes, t->n_unjoined, "launches of a kernel trace have no counters: left out");
-    note_count(notes, t->n_differing, "values differ between passes: those of the first pass stay");
-    note_count(notes, t->n_damaged, "traces are damaged or cut: ranges may be missing");
+    note_count(notes, t->n_differing,
+               "values differ between passes: those of the first pass are used");
+    note_count(notes, t->n_damaged, "traces are damaged or truncated: ranges may be missing");
     note_count(notes, t->n_without_op,
                "ranges have no operators: their trace has another number of kernel launches");
     note_flop(l, notes);
@@ -139,8 +140,8 @@ static int join(struct ks_counter_table *t, const char *path, struct ks_buf *not
     ks_trace_release(trace);
     if (rc == 0 && n_joined < t->n_rows)
         ks_buf_printf(notes,
-                      "ksweep-analyze trace counters: %u of %u launches found no kernel in '%s': "
-                      "its name is not there, or not as often\n",
+                      "ksweep-analyze trace counters: %u of %u launches have no matching kernel in "
+                      "'%s': the name is missing, or occurs less often\n",
                       t->n_rows - n_joined, t->n_rows, path);
     return rc;
 }
@@ -170,7 +171,7 @@ static int counters(const void *cfg, const char *const *operands, int n, struct 
 
 const struct ks_analysis ks_trace_verb_counters = {
     .name = "trace counters",
-    .summary = "Hardware counters of kernels, from files of profilers, as one table.",
+    .summary = "Collect hardware counters of kernels from profiler files into one table.",
     .usage = "trace counters FILE|DIR... [--by launch|kernel|top|bottom] "
              "[--trace FILE] [--format csv|text|markdown|json] [-o FILE]",
     .opts = opts,

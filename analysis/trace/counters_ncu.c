@@ -35,7 +35,7 @@ static int guess_number(struct locale *l, const struct ks_counter_file *f, const
     if (l->style == style)
         return 0;
     return ks_fail(
-        err, KS_EFORMAT, "%s:%llu: '%.40s' and '%s' (line %llu) are numbers of different locales",
+        err, KS_EFORMAT, "%s:%llu: '%.40s' and '%s' (line %llu) are numbers in different locales",
         f->path, (unsigned long long)f->rows->line, text, l->seen, (unsigned long long)l->line);
 }
 

@@ -41,17 +41,17 @@ static const struct ks_opt opts[] = {
       .def = "kernel",
       .choices = by_names,
       .arg = "WHAT",
-      .help = "what the lines are: kernels, operators, or operators and their shapes" },
+      .help = "what a line stands for: a kernel, an operator, or an operator with its shapes" },
     { .name = "name-a",
       .type = KS_OPT_STR,
       .offset = AT(name_a),
       .arg = "NAME",
-      .help = "what the columns call A, instead of its file" },
+      .help = "name of A in the columns; default: its file" },
     { .name = "name-b",
       .type = KS_OPT_STR,
       .offset = AT(name_b),
       .arg = "NAME",
-      .help = "likewise for B" },
+      .help = "name of B in the columns; default: its file" },
     { .name = "tolerance",
       .type = KS_OPT_F64,
       .offset = AT(tolerance),
@@ -59,18 +59,19 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 100,
       .arg = "PERCENT",
-      .help = "a change of the mean time by less is called 'same'" },
+      .help = "smaller changes of the mean time are shown as 'same'" },
     { .name = "top",
       .type = KS_OPT_U32,
       .offset = AT(top),
       .def = "0",
       .arg = "N",
-      .help = "lines with the largest changes, the rest is summed up in one line; 0: all" },
+      .help = "number of lines, largest changes first; the rest is summed up in one line; 0: all "
+              "lines" },
     { .name = "steps",
       .type = KS_OPT_STR,
       .offset = AT(steps),
       .arg = "A..B",
-      .help = "only what these steps of the profiler launched, in both traces" },
+      .help = "use only what these steps of the profiler launched, in both traces" },
     KS_OPT_PEAKS(AT(peaks)),
     KS_OPT_END
 };
@@ -369,7 +370,8 @@ static int diff(const void *cfg, const char *const *operands, int n, struct ks_b
 
 const struct ks_analysis ks_trace_verb_diff = {
     .name = "trace diff",
-    .summary = "Two traces by kernel, operator or shape: counts, times, rates, and what changed.",
+    .summary =
+        "Compare two traces by kernel, operator or shape: counts, times, rates, and what changed.",
     .usage = "trace diff A B [-o FILE] [--by kernel|operator|shape] [--name-a NAME] "
              "[--name-b NAME] [--format text|csv|json|markdown] [--top N] [--tolerance PERCENT] "
              "[--steps A..B] [--peaks FILE]",

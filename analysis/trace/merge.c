@@ -24,8 +24,8 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "FILE",
-      .help = "the merged trace; gzip where the name ends in .gz; never an input. Of folders of "
-              "ranks (rank0.json, rank1.json, ...) the folder of the merged ones" },
+      .help = "trace to write; compressed with gzip if the name ends in .gz; must not be an input. "
+              "For folders of ranks (rank0.json, rank1.json, ...): the folder to write" },
     { .name = "latency",
       .type = KS_OPT_F64,
       .offset = AT(latency_us),
@@ -33,7 +33,7 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 1e9,
       .arg = "US",
-      .help = "from the begin of an operator to that of its kernel on an idle queue" },
+      .help = "time from the start of an operator to the start of its kernel on an idle queue" },
     { .name = "least",
       .type = KS_OPT_F64,
       .offset = AT(least_us),
@@ -41,18 +41,18 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 1e12,
       .arg = "US",
-      .help = "leave out operators whose kernels take less" },
+      .help = "leave out operators whose kernels take less time than this" },
     { .name = "drop",
       .type = KS_OPT_LIST,
       .offset = AT(drop),
       .arg = "NAME",
-      .help = "leave out the operators of exactly this name; may be given several times" },
+      .help = "leave out the operators with exactly this name; can be repeated" },
     { .name = "truth",
       .type = KS_OPT_STR,
       .offset = AT(truth),
       .arg = "TRACE",
-      .help = "a trace of the same run with its kernels: print how far the merged ones are from "
-              "them" },
+      .help = "trace of the same run with its kernels: print how far the merged times are from its "
+              "times" },
     KS_OPT_END
 };
 #undef AT
@@ -108,7 +108,7 @@ static int check_output(const struct config *c, const char *const *inputs, size_
     int rc;
 
     if (!c->output || !*c->output)
-        return ks_fail(err, KS_EINVAL, "where to: name the merged trace with -o FILE");
+        return ks_fail(err, KS_EINVAL, "-o FILE is missing: the merged trace");
     rc = ks_trace_output_check(c->output, inputs, n, err);
     return rc == 0 && c->truth ? ks_trace_output_check(c->output, &c->truth, 1, err) : rc;
 }
@@ -144,18 +144,16 @@ static void note(const struct config *c, const struct ks_merge_kernels *k,
     ks_buf_printf(notes, "\n");
     note_unused(k, p, notes);
     if (p->n_excess)
-        ks_buf_printf(
-            notes,
-            "ksweep-analyze trace merge: %u operators take less than the operators within "
-            "them, by %.3f us: they have no time of their own\n",
-            p->n_excess, (double)p->excess_ns / 1e3);
+        ks_buf_printf(notes,
+                      "ksweep-analyze trace merge: %u operators take less time than the operators "
+                      "within them, by %.3f us: their own time is set to 0\n",
+                      p->n_excess, (double)p->excess_ns / 1e3);
     if (p->latency_bound_ns > 0)
-        ks_buf_printf(
-            notes,
-            "ksweep-analyze trace merge: %u synchronising calls waited: the latency is at "
-            "least %.3f us%s\n",
-            p->n_waits, (double)p->latency_bound_ns / 1e3 + c->latency_us,
-            c->latency_us > 0 ? "" : " (--latency)");
+        ks_buf_printf(notes,
+                      "ksweep-analyze trace merge: %u synchronizing calls waited: the latency is "
+                      "at least %.3f us%s\n",
+                      p->n_waits, (double)p->latency_bound_ns / 1e3 + c->latency_us,
+                      c->latency_us > 0 ? "" : " (--latency)");
 }
 
 static int find_error(const struct ks_trace *host, const struct ks_merge_plan *p, const char *path,
@@ -228,8 +226,8 @@ static int merge_files(const struct config *c, struct inputs *in, struct ks_buf 
     ks_buf_init(&events);
     if (rc == 0 && plan.n_matched == 0)
         rc = ks_fail(err, KS_EFORMAT,
-                     "none of %u kernels belongs to an operator of the host trace; keys are "
-                     "<name>_<External id>_<number of the thread>",
+                     "none of the %u kernels belongs to an operator of the host trace; keys must "
+                     "be <name>_<External id>_<number of the thread>",
                      plan.n_entries);
     if (rc == 0 && c->truth)
         rc = find_error(in->host, &plan, c->truth, &error, err);
@@ -281,13 +279,14 @@ static int find_rank(const struct ks_paths *p, int64_t rank, const char *of, con
         if (rank_of(p->path[i]) != rank)
             continue;
         if (*out)
-            return ks_fail(err, KS_EINVAL, "'%s' and '%s' are of the same rank", *out, p->path[i]);
+            return ks_fail(err, KS_EINVAL, "'%s' and '%s' belong to the same rank", *out,
+                           p->path[i]);
         *out = p->path[i];
     }
     return *out ? 0
                 : ks_fail(err, KS_EINVAL,
-                          "no kernels of the same rank for '%s'; file names hold the rank, as in "
-                          "rank3.json",
+                          "no file of kernels has the rank of '%s'; the file name must contain the "
+                          "rank, as in rank3.json",
                           of);
 }
 
@@ -297,8 +296,10 @@ static int merge_rank(const struct config *c, const struct ks_paths *kernels, co
     struct config own = *c;
     const char *pair[2] = { host };
     char output[4096];
-    int rc = rank_of(host) >= 0 ? find_rank(kernels, rank_of(host), host, &pair[1], err)
-                                : ks_fail(err, KS_EINVAL, "'%s' has no rank in its name", host);
+    int rc = rank_of(host) >= 0
+                 ? find_rank(kernels, rank_of(host), host, &pair[1], err)
+                 : ks_fail(err, KS_EINVAL,
+                           "the name of '%s' must contain the rank, as in rank3.json", host);
 
     if (rc < 0 || is_check)
         return rc;
@@ -314,9 +315,9 @@ static int merge_folders(const struct config *c, const struct ks_paths *hosts,
     int rc = 0;
 
     if (c->truth)
-        return ks_fail(err, KS_EINVAL, "--truth is for one trace, not for a folder");
+        return ks_fail(err, KS_EINVAL, "--truth cannot be used with folders");
     if (!c->output || !*c->output)
-        return ks_fail(err, KS_EINVAL, "where to: name the folder of merged traces with -o");
+        return ks_fail(err, KS_EINVAL, "-o DIR is missing: the folder for the merged traces");
     for (size_t i = 0; rc == 0 && i < hosts->n; i++)
         rc = merge_rank(c, kernels, hosts->path[i], true, notes, err);
     if (rc == 0)
@@ -347,7 +348,7 @@ static int merge(const void *cfg, const char *const *operands, int n, struct ks_
 
 const struct ks_analysis ks_trace_verb_merge = {
     .name = "trace merge",
-    .summary = "Put device times that were measured apart into a trace of the host.",
+    .summary = "Merge device times that were measured separately into a trace of the host.",
     .usage =
         "trace merge HOST|DIR KERNELS|DIR -o FILE|DIR [--latency US] [--least US] [--drop NAME]... "
         "[--truth TRACE]",

@@ -35,7 +35,7 @@ static int read_whole(const char *path, struct ks_buf *to, struct ks_err *err)
 
 static int bad_value(const char *path, struct ks_span key, struct ks_span field, struct ks_err *err)
 {
-    return ks_fail(err, KS_EFORMAT, "%s: \"%.*s\": \"%.*s\" is no number that can be used", path,
+    return ks_fail(err, KS_EFORMAT, "%s: \"%.*s\": \"%.*s\" is not a usable number", path,
                    (int)(key.n < 120 ? key.n : 120), key.p, (int)(field.n < 60 ? field.n : 60),
                    field.p);
 }
@@ -153,7 +153,7 @@ static int add_entry(struct ks_merge_kernels *k, const char *path, struct ks_spa
     if (number == KS_NAME_NONE)
         return ks_fail(err, KS_ENOMEM, "out of memory for %u kernels", n + 1);
     if (number < n)
-        return ks_fail(err, KS_EFORMAT, "%s: key \"%s\" stands there more than once", path,
+        return ks_fail(err, KS_EFORMAT, "%s: duplicate key \"%s\"", path,
                        ks_names_text(&k->keys, number));
     k->at[number] = *e;
     return 0;
@@ -170,7 +170,7 @@ int ks_merge_kernels_parse(const char *text, size_t len, const char *path,
     ks_names_init(&k.keys);
     ks_names_init(&k.stems);
     if (!w.is_object)
-        return ks_fail(err, KS_EFORMAT, "%s: a JSON object of device times is wanted", path);
+        return ks_fail(err, KS_EFORMAT, "%s: expected a JSON object of device times", path);
     while (rc == 0 && ks_trace_walk_next(&w, &m)) {
         struct ks_merge_entry e;
 

@@ -39,10 +39,10 @@ int ks_merge_ids_find(struct ks_trace_source *source, struct ks_merge_ids *out, 
     }
     ks_trace_reader_destroy(reader);
     if (rc == 0 && !is_closed)
-        rc = ks_fail(err, KS_EFORMAT, "%s: the events are not closed: the file was cut off",
+        rc = ks_fail(err, KS_EFORMAT, "%s: the list of events is not closed: the file is truncated",
                      ks_trace_source_name(source));
     if (rc == 0 && (ids.first_flow > MOST_ID || ids.first_pid > MOST_ID))
-        rc = ks_fail(err, KS_EFORMAT, "%s: ids of flows or processes leave no room above them",
+        rc = ks_fail(err, KS_EFORMAT, "%s: the ids of flows or processes are too large to add more",
                      ks_trace_source_name(source));
     if (rc == 0)
         *out = ids;

@@ -102,7 +102,7 @@ static int read_entries(struct ks_peaks *p, struct ks_err *err)
     int rc = 0;
 
     if (!list || ks_node_kind(list) != KS_JSON_ARRAY)
-        return ks_fail(err, KS_EINVAL, "%s: no list 'devices'; see docs/traces.md",
+        return ks_fail(err, KS_EINVAL, "%s: list 'devices' is missing; see docs/traces.md",
                        ks_json_name(p->doc));
     p->entries = calloc(ks_node_size(list) + 1, sizeof(*p->entries));
     if (!p->entries)

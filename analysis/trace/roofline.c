@@ -26,33 +26,35 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "FILE",
-      .help = "write there instead of to standard output; a name that ends in .svg: the chart of "
-              "one device alone, else a page with all charts and their tables" },
+      .help = "write to this file instead of standard output; if the name ends in .svg: the chart "
+              "of one device, else an HTML page with all charts and tables" },
     { .name = "by",
       .type = KS_OPT_ENUM,
       .offset = AT(by),
       .def = "kernel",
       .choices = by_names,
       .arg = "WHAT",
-      .help = "a dot per kernel, operator, or operator and shape; of counters always kernels" },
+      .help =
+          "one dot per kernel, operator, or operator and shape; with counters always per kernel" },
     { .name = "level",
       .type = KS_OPT_ENUM,
       .offset = AT(level),
       .def = "dram",
       .choices = level_names,
       .arg = "NAME",
-      .help = "memory level whose bytes give the intensity; of counters only" },
+      .help = "memory level whose bytes give the intensity; with counters only" },
     { .name = "top",
       .type = KS_OPT_U32,
       .offset = AT(top),
       .def = "100",
       .arg = "N",
-      .help = "dots per chart, those with the longest time; 0: all" },
+      .help = "number of dots per chart, longest time first; 0: all" },
     { .name = "roofs",
       .type = KS_OPT_STR,
       .offset = AT(roofs),
       .arg = "FILE",
-      .help = "measured roofs: roofline.csv of rocprof-compute; beside counters it is found" },
+      .help =
+          "measured roofs: roofline.csv of rocprof-compute; found automatically beside counters" },
     KS_OPT_PEAKS(AT(peaks)),
     KS_OPT_END
 };
@@ -67,9 +69,9 @@ static int add_charts(struct ks_charts *charts, const char *const *paths, int n,
     for (int i = 0; i < n; i++)
         n_traces += ks_is_trace_name(paths[i]);
     if (n_traces > 0 && n_traces < n)
-        return ks_fail(err, KS_EINVAL,
-                       "traces (.json, .json.gz) and counters cannot be in one "
-                       "chart: give them apart");
+        return ks_fail(
+            err, KS_EINVAL,
+            "traces (.json, .json.gz) and counters cannot be in one chart: use two commands");
     if (n_traces == 0)
         return ks_charts_add_counters(charts, paths, n, o, err);
     for (int i = 0; rc == 0 && i < n; i++)
@@ -106,15 +108,16 @@ static int roofline(const void *cfg, const char *const *operands, int n, struct 
     if (rc == 0)
         rc = add_charts(&charts, operands, n, &o, notes, err);
     if (rc == 0 && charts.n == 0)
-        rc = ks_fail(err, KS_EFORMAT, "no device ran a kernel: there is nothing to draw");
+        rc = ks_fail(err, KS_EFORMAT, "no device ran a kernel, so there is nothing to draw");
     if (rc == 0 && is_svg && charts.n > 1)
-        rc = ks_fail(err, KS_EINVAL, "%zu devices do not fit an SVG file: choose -o FILE.html",
+        rc = ks_fail(err, KS_EINVAL,
+                     "an SVG file has one chart, but there are %zu devices: use -o FILE.html",
                      charts.n);
     if (rc == 0)
         rc = put_charts(&charts, is_svg, c, err);
     for (size_t i = 0; rc == 0 && i < charts.n; i++)
         if (charts.at[i].n_dots == 0)
-            ks_buf_printf(notes, "ksweep-analyze trace roofline: no dot of '%s': %s\n",
+            ks_buf_printf(notes, "ksweep-analyze trace roofline: '%s' is not drawn: %s\n",
                           charts.at[i].title, charts.at[i].undrawn_why);
     ks_charts_release(&charts);
     return rc;
@@ -122,7 +125,7 @@ static int roofline(const void *cfg, const char *const *operands, int n, struct 
 
 const struct ks_analysis ks_trace_verb_roofline = {
     .name = "trace roofline",
-    .summary = "Charts of kernels or operators against the roofs of their device.",
+    .summary = "Draw roofline charts of kernels or operators.",
     .usage = "trace roofline FILE|DIR... [-o FILE.svg|FILE.html] [--by kernel|operator|shape] "
              "[--level dram|l2|l1|lds] [--top N] [--roofs FILE] [--peaks FILE]",
     .opts = opts,

@@ -141,7 +141,7 @@ static int find_roofs(const struct ks_chart_options *o, const struct ks_trace_vi
         snprintf(origin, cap, "no peaks known (--peaks, --roofs)");
     else
         snprintf(origin, cap, "roofs %s: %.80s",
-                 p->match == KS_PEAK_ESTIMATE ? "estimated" : "of the data sheet", p->name);
+                 p->match == KS_PEAK_ESTIMATE ? "estimated" : "from the data sheet", p->name);
     return 0;
 }
 

@@ -71,8 +71,8 @@ int ks_roofs_parse(const char *text, size_t len, const char *path, int64_t devic
     }
     if (rc >= 0 && found.n == 0)
         rc = ks_fail(err, KS_EFORMAT,
-                     "%s: no roofs: columns such as HBMBw and FP32Flops of rocprof-compute's "
-                     "roofline.csv are wanted",
+                     "%s: no roofs found: expected columns such as HBMBw and FP32Flops of "
+                     "rocprof-compute's roofline.csv",
                      path);
     ks_csv_header_release(&h);
     ks_csv_rows_close(&r);

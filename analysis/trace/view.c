@@ -130,7 +130,7 @@ static void note(const struct ks_trace_view *v, struct ks_buf *notes)
                       (unsigned long long)t->n_negative);
     if (t->ops.n && !t->has_shapes && t->links.n_kernels)
         ks_buf_printf(&text,
-                      "%sno shapes in the trace (record_shapes): FLOPs and bytes are unknown",
+                      "%sthe trace has no shapes (record_shapes), so FLOPs and bytes are unknown",
                       text.len ? "; " : "");
     else if (v->charge.refused_why)
         ks_buf_printf(&text, "%ssome operators have unknown FLOPs: %s", text.len ? "; " : "",
@@ -235,7 +235,7 @@ static int add_folder(struct ks_paths *p, const char *dir, struct ks_err *err)
     }
     free(names);
     if (rc == 0 && p->n == n_before)
-        rc = ks_fail(err, KS_EINVAL, "folder '%s' holds no *.json and no *.json.gz", dir);
+        rc = ks_fail(err, KS_EINVAL, "folder '%s' contains neither *.json nor *.json.gz", dir);
     return rc;
 }
 

@@ -13,13 +13,13 @@
 #define KS_OPT_HALVE_CAUSAL(at)                                                                    \
     {                                                                                              \
         .name = "halve-causal", .type = KS_OPT_BOOL, .offset = (at), .def = "no",                  \
-        .help = "count half of the products of attention with a causal mask"                       \
+        .help = "count only half of the FLOPs of attention with a causal mask"                     \
     }
 
 #define KS_OPT_PEAKS(at)                                                                           \
     {                                                                                              \
         .name = "peaks", .type = KS_OPT_STR, .offset = (at), .arg = "FILE",                        \
-        .help = "peaks of devices instead of the shipped table (docs/traces.md)"                   \
+        .help = "table of device peaks to use instead of the installed one (docs/traces.md)"       \
     }
 
 struct ks_view_options {

@@ -127,7 +127,8 @@ static int unknown_command(const struct ks_program *p, int argc, char **argv)
     snprintf(name, sizeof(name), "%.60s%s%.60s", argv[0], is_pair ? " " : "",
              is_pair ? argv[1] : "");
     if (argc == 1 && is_group(p, name)) {
-        snprintf(text, sizeof(text), "'%s' needs a second word; see %s --help", name, p->name);
+        snprintf(text, sizeof(text),
+                 "'%s' is a group of commands: add the second word; see %s --help", name, p->name);
         complain(p, NULL, text);
         return KS_EXIT_INPUT;
     }

@@ -22,7 +22,7 @@ struct limit {
 static const struct limit limits[] = {
     { RLIMIT_STACK, 's', 1024, MIB, 8 * MIB, false, "the stack" },
     { RLIMIT_NOFILE, 'n', 1, 64, 16384, true, "open files" },
-    { RLIMIT_FSIZE, 'f', 1024, 256 * MIB, RLIM_INFINITY, true, "the size of a file" },
+    { RLIMIT_FSIZE, 'f', 1024, 256 * MIB, RLIM_INFINITY, true, "file size" },
     { RLIMIT_AS, 'v', 1024, 512 * MIB, RLIM_INFINITY, true, "address space" },
 };
 enum { N_LIMITS = sizeof(limits) / sizeof(limits[0]) };
@@ -70,7 +70,7 @@ int ks_limits_address_space(uint64_t bytes, const char *what, struct ks_err *err
         return 0;
     return ks_fail(err, KS_EINVAL,
                    "the limit on address space is too low: ulimit -v is %llu, %s needs %llu; raise "
-                   "the one or lower the other",
+                   "the limit or lower the setting",
                    (unsigned long long)r.rlim_max / 1024, what, (unsigned long long)bytes / 1024);
 }
 

@@ -145,13 +145,13 @@ static const char *take_quoted(struct ks_lines *l, char **at)
     while (*from && *from != '"') {
         if (*from != '\\') {
             if (is_control((unsigned char)*from))
-                ks_lines_fail(l, "a word holds the raw control character 0x%02x", *from);
+                ks_lines_fail(l, "a word contains the control character 0x%02x", *from);
             *to++ = *from++;
             continue;
         }
         from++;
         if (!unescape(&from, &to)) {
-            ks_lines_fail(l, "a backslash stands before none of \" \\ n xHH");
+            ks_lines_fail(l, "a backslash must be followed by \", \\, n or xHH");
             return "";
         }
     }
@@ -178,13 +178,14 @@ static const char *take_word(struct ks_lines *l, char **at)
         while (**at && !strchr(" \"\\", **at) && !is_control((unsigned char)**at))
             ++*at;
         if (*at == word || (**at != '\0' && **at != ' '))
-            ks_lines_fail(l, "a word without quotes is empty or holds a character that needs them");
+            ks_lines_fail(
+                l, "a word that is empty or contains blanks, quotes or backslashes must be quoted");
     }
     end = *at;
     if (*end == ' ') {
         ++*at;
         if (**at == '\0')
-            ks_lines_fail(l, "a blank ends the line");
+            ks_lines_fail(l, "the line ends with a blank");
     }
     *end = '\0';
     return word;
@@ -225,10 +226,10 @@ static int check_digest(struct ks_lines *l, size_t n)
                        l->name);
     ks_hex64(ks_id64(l->text, n - n_end), hex);
     if (memcmp(end + 4, hex, 16) != 0)
-        return ks_fail(l->err, KS_EFORMAT,
-                       "%s: changed after it was written: its digest is %s, its last line says "
-                       "%.16s",
-                       l->name, hex, end + 4);
+        return ks_fail(
+            l->err, KS_EFORMAT,
+            "%s: changed after it was written: its digest is %s, its last line gives %.16s",
+            l->name, hex, end + 4);
     l->text[n - n_end] = '\0';
     return 0;
 }
@@ -248,10 +249,10 @@ int ks_lines_open(struct ks_lines *l, const char *text, size_t n, const char *na
     l->text[n] = '\0';
     l->next = l->text;
     if (strncmp(l->text, kind, strlen(kind)) != 0 || l->text[strlen(kind)] != ' ')
-        return l->rc = ks_fail(err, KS_EFORMAT, "%s: its first line does not begin with '%s'", name,
-                               kind);
+        return l->rc =
+                   ks_fail(err, KS_EFORMAT, "%s: the first line must begin with '%s'", name, kind);
     if (memchr(l->text, '\0', n))
-        return l->rc = ks_fail(err, KS_EFORMAT, "%s: holds a byte 0", name);
+        return l->rc = ks_fail(err, KS_EFORMAT, "%s: contains a NUL byte", name);
     snprintf(want, sizeof want, "%u", version);
     has = l->text + strlen(kind) + 1;
     n_has = strcspn(has, "\n");
@@ -280,7 +281,7 @@ bool ks_lines_expect(struct ks_lines *l, const char *key, size_t n_words)
     if (l->rc < 0)
         return false;
     if (!l->key)
-        ks_lines_fail(l, "the text ends where a line '%s' is expected", key);
+        ks_lines_fail(l, "expected a line '%s', found the end of the file", key);
     else if (strcmp(l->key, key) != 0)
         ks_lines_fail(l, "expected a line '%s', found '%.40s'", key, l->key);
     else if (l->n_words != n_words)
@@ -291,7 +292,7 @@ bool ks_lines_expect(struct ks_lines *l, const char *key, size_t n_words)
 const char *ks_lines_text(struct ks_lines *l, size_t i)
 {
     if (l->rc == 0 && i >= l->n_words)
-        ks_lines_fail(l, "has %zu words only", l->n_words);
+        ks_lines_fail(l, "has only %zu words", l->n_words);
     return l->rc == 0 ? l->word[i] : "";
 }
 
@@ -314,7 +315,7 @@ int64_t ks_lines_int(struct ks_lines *l, size_t i, int64_t min, int64_t max)
     if (l->rc < 0)
         return 0;
     if (!digits[0] || digits[strspn(digits, "0123456789")]) {
-        ks_lines_fail(l, "'%.40s' is no whole number", text);
+        ks_lines_fail(l, "'%.40s' is not a whole number", text);
         return 0;
     }
     errno = 0;
@@ -332,6 +333,6 @@ uint64_t ks_lines_id(struct ks_lines *l, size_t i)
     uint64_t id = 0;
 
     if (l->rc == 0 && !ks_unhex64(text, &id))
-        ks_lines_fail(l, "'%.40s' are not 16 hex digits", text);
+        ks_lines_fail(l, "'%.40s' is not 16 hex digits", text);
     return l->rc == 0 ? id : 0;
 }

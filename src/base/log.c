@@ -56,7 +56,7 @@ bool ks_log_often(const struct ks_log *log, struct ks_log_often *often, const ch
 
     if (n == KS_LOG_OFTEN)
         ks_logf(log, KS_WARN,
-                "that were %u %s; from here on one in %u is logged, the journal has all",
+                "%u %s so far; from now on only one in %u is logged, the journal has all",
                 KS_LOG_OFTEN, what, KS_LOG_OFTEN);
     return n < KS_LOG_OFTEN || n % KS_LOG_OFTEN == 0;
 }

@@ -45,7 +45,8 @@ static bool has_range(const struct ks_opt *o)
 static int in_range(const struct ks_opt *o, double v, struct ks_err *err)
 {
     if (has_range(o) && (v < o->min || v > o->max))
-        return ks_fail(err, KS_EINVAL, "%.12g is outside [%.12g, %.12g]", v, o->min, o->max);
+        return ks_fail(err, KS_EINVAL, "%.12g is not in the range %.12g to %.12g", v, o->min,
+                       o->max);
     return 0;
 }
 
@@ -58,7 +59,7 @@ static int parse_whole(const struct ks_opt *o, const char *s, uint64_t limit, ui
     int rc;
 
     if (!isdigit((unsigned char)s[0]))
-        return ks_fail(err, KS_EINVAL, "'%s' is not a whole number of 0 or more", s);
+        return ks_fail(err, KS_EINVAL, "'%s' is not a whole number >= 0", s);
     errno = 0;
     v = strtoull(s, &end, is_hex ? 16 : 10);
     if (*end)
@@ -130,7 +131,7 @@ static int parse_duration(const struct ks_opt *o, const char *s, uint32_t *ms_ou
         return ks_fail(err, KS_EINVAL, "'%s' has no unit: write %.40ss, %.40sm or %.40sh", s, s, s,
                        s);
     if (*end && scale == 0)
-        return ks_fail(err, KS_EINVAL, "'%s' has none of the units ms, s, m, h", s);
+        return ks_fail(err, KS_EINVAL, "'%s' has an unknown unit; use ms, s, m or h", s);
     /* Decimal fractions such as 0.3s are not exact in binary. */
     v = nearbyint(v * scale * 1e3) / 1e3;
     if (v != floor(v) || v < 0 || v > UINT32_MAX)
@@ -167,7 +168,7 @@ static int parse_enum(const struct ks_opt *o, const char *s, unsigned *out, stru
     ks_buf_init(&known);
     for (unsigned i = 0; o->choices[i]; i++)
         ks_buf_printf(&known, "%s%s", i ? ", " : "", o->choices[i]);
-    rc = ks_fail(err, KS_EINVAL, "unknown choice '%s'%s%s%s known are %s", s,
+    rc = ks_fail(err, KS_EINVAL, "unknown value '%s'%s%s%s known are %s", s,
                  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : ";",
                  ks_buf_text(&known));
     ks_buf_release(&known);
@@ -219,7 +220,7 @@ static int store(const struct ks_opt *o, void *cfg, const char *value, struct ks
     case KS_OPT_LIST:
         return add_text(slot, value, err);
     }
-    return ks_fail(err, KS_EINVAL, "the option table has no such type");
+    return ks_fail(err, KS_EINVAL, "unknown type");
 }
 
 static int check_entry(const struct ks_opt *table, const struct ks_opt *o, struct ks_err *err)
@@ -229,15 +230,15 @@ static int check_entry(const struct ks_opt *table, const struct ks_opt *o, struc
     if (!o->def && o->type != KS_OPT_STR && o->type != KS_OPT_LIST)
         return ks_fail(err, KS_EINVAL, "no default");
     if (!o->arg != (o->type == KS_OPT_BOOL))
-        return ks_fail(err, KS_EINVAL, "arg must be given for all but booleans");
+        return ks_fail(err, KS_EINVAL, "'arg' is missing, which only booleans do without");
     if (o->type == KS_OPT_ENUM && (!o->choices || !o->choices[0]))
         return ks_fail(err, KS_EINVAL, "no choices");
     if (o->min > o->max)
-        return ks_fail(err, KS_EINVAL, "min is above max");
+        return ks_fail(err, KS_EINVAL, "'min' is greater than 'max'");
     if (find_name(table, o->name, strlen(o->name)) != o)
-        return ks_fail(err, KS_EINVAL, "the name stands twice");
+        return ks_fail(err, KS_EINVAL, "duplicate name");
     if (o->letter && find_letter(table, o->letter) != o)
-        return ks_fail(err, KS_EINVAL, "the letter '%c' stands twice", o->letter);
+        return ks_fail(err, KS_EINVAL, "duplicate letter '%c'", o->letter);
     return 0;
 }
 

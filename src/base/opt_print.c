@@ -17,10 +17,10 @@ static void spell(const char *name, char joint, char *out, size_t cap)
     out[i] = '\0';
 }
 
-static void put_choices(const struct ks_opt *o, const char *between, struct ks_buf *to)
+static void put_choices(const struct ks_opt *o, struct ks_buf *to)
 {
     for (unsigned i = 0; o->choices && o->choices[i]; i++)
-        ks_buf_printf(to, "%s%s", i ? between : "", o->choices[i]);
+        ks_buf_printf(to, "%s%s", i ? ", " : "", o->choices[i]);
 }
 
 /* As the table spells it: "15s" is not turned into milliseconds. */
@@ -104,19 +104,32 @@ static void help_line(const char *left, const char *meaning, unsigned width, str
     ks_buf_u8(to, '\n');
 }
 
+/* A flag is off unless it is given: that needs no words. */
+static bool shows_default(const struct ks_opt *o)
+{
+    return o->def && *o->def && (o->type != KS_OPT_BOOL || strcmp(o->def, "no") != 0);
+}
+
+/* The help, and behind it values, range and default: "device backend (host, hip; default host)". */
 void ks_opt_meaning(const struct ks_opt *o, struct ks_buf *to)
 {
+    const char *between = " (";
+
     ks_buf_printf(to, "%s", o->help);
     if (o->choices) {
-        ks_buf_printf(to, ": ");
-        put_choices(o, " ", to);
+        ks_buf_printf(to, "%s", between);
+        put_choices(o, to);
+        between = "; ";
     }
     if (has_range(o)) {
-        ks_buf_printf(to, ", ");
+        ks_buf_printf(to, "%s", between);
         put_range(o, to);
+        between = "; ";
     }
-    if (o->def && *o->def) /* else the help says what is meant, where anything is */
-        ks_buf_printf(to, " (default %s)", o->def);
+    if (shows_default(o))
+        ks_buf_printf(to, "%sdefault %s", between, o->def);
+    if (o->choices || has_range(o) || shows_default(o))
+        ks_buf_u8(to, ')');
 }
 
 static void help_row(const struct ks_opt *o, unsigned width, struct ks_buf *to)
@@ -139,7 +152,7 @@ void ks_opt_help(const struct ks_opt *table, unsigned width, struct ks_buf *to)
 {
     for (const struct ks_opt *o = table; o->name; o++)
         help_row(o, width, to);
-    help_line("    --help", "print this and stop", width, to);
+    help_line("    --help", "print this help and exit", width, to);
 }
 
 void ks_opt_markdown(const struct ks_opt *table, struct ks_buf *to)
@@ -157,7 +170,7 @@ void ks_opt_markdown(const struct ks_opt *table, struct ks_buf *to)
                       o->arg ? o->arg : "", key,
                       tells_default(o) ? "see meaning" : default_text(o));
         if (o->choices)
-            put_choices(o, ", ", to);
+            put_choices(o, to);
         else if (o->type == KS_OPT_BOOL)
             ks_buf_printf(to, "yes, no");
         else if (has_range(o))

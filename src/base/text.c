@@ -225,9 +225,9 @@ static const char *split_field(char **from, char **to, bool is_trimmed)
         *(*to)++ = **from;
     }
     if (!**from)
-        return "quote is not closed";
+        return "closing quote is missing";
     *from = behind_blanks(*from + 1, is_trimmed);
-    return **from && **from != ',' ? "text behind a closing quote" : NULL;
+    return **from && **from != ',' ? "text after a closing quote" : NULL;
 }
 
 const char *ks_csv_split(char *line, bool is_trimmed, const char **fields, size_t most,

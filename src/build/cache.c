@@ -29,7 +29,7 @@ static int make_absolute(const char *path, char *out, size_t cap, struct ks_err 
     if (*path == '/')
         return ks_path_join(out, cap, "", path, err);
     if (!getcwd(here, sizeof(here)))
-        return ks_fail_path(err, "the present directory");
+        return ks_fail_path(err, "current directory");
     return ks_path_join(out, cap, here, path, err);
 }
 
@@ -58,11 +58,10 @@ int ks_cache_place(const char *asked, char *out, size_t cap, struct ks_err *err)
                        "no place for the build cache: neither XDG_CACHE_HOME nor HOME is set, and "
                        "the user has no home; give --cache DIR");
     if (*(xdg ? xdg : home) != '/')
-        return ks_fail(
-            err, KS_EINVAL,
-            "no place for the build cache: %s is '%s', which is no absolute path; set it "
-            "right, or give --cache DIR",
-            name, xdg ? xdg : home);
+        return ks_fail(err, KS_EINVAL,
+                       "no place for the build cache: %s is '%s', which is not an absolute path; "
+                       "correct it, or give --cache DIR",
+                       name, xdg ? xdg : home);
     return ks_path_join(out, cap, xdg ? xdg : home, xdg ? "ksweep" : ".cache/ksweep", err);
 }
 
@@ -149,8 +148,8 @@ int ks_cache_is_writable(const struct ks_cache *c, struct ks_err *err)
         return 0;
     ks_fail_path(err, "'%s'", c->dir);
     return ks_err_context(err, KS_EINVAL,
-                          "build cache: kernels are to be built, and it cannot be "
-                          "written (choose another one by --cache)");
+                          "the build cache cannot be written, but kernels must be built; choose "
+                          "another one with --cache");
 }
 
 /* Nothing is made below a directory that others could replace. */
@@ -272,7 +271,10 @@ static int check_object(const struct ks_cache *c, const char *dir, const struct 
         ks_sha256_add(&h, bytes.data, bytes.len);
         ks_sha256_end(&h, digest);
         if (bytes.len != m->object_bytes || memcmp(digest, m->digest, sizeof(digest)) != 0)
-            rc = ks_fail(err, KS_EFORMAT, "'%s' is not what was built: its digest differs", path);
+            rc = ks_fail(err, KS_EFORMAT,
+                         "'%s' changed after it was built: its digest differs; remove it, and it "
+                         "will be built again",
+                         path);
     }
     ks_buf_release(&bytes);
     return rc;
@@ -372,7 +374,8 @@ static int write_manifest(const char *temp, const struct ks_manifest *m, struct 
     struct ks_buf text;
     ks_buf_init(&text);
     ks_manifest_print(m, &text);
-    int rc = ks_buf_ok(&text) ? 0 : ks_fail(err, KS_ENOMEM, "manifest of a unit");
+    int rc =
+        ks_buf_ok(&text) ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for the manifest of a unit");
     if (rc == 0)
         rc = ks_path_join(path, sizeof(path), temp, KS_UNIT_MANIFEST, err);
     if (rc == 0)

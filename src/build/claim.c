@@ -75,7 +75,7 @@ static int add_claim(struct ks_claim_list *l, const struct ks_claim *c, struct k
         const uint32_t cap = l->cap ? 2 * l->cap : 32;
         struct ks_claim_row *more = realloc(l->rows, cap * sizeof(*more));
         if (!more)
-            return ks_fail(err, KS_ENOMEM, "claims of a build cache");
+            return ks_fail(err, KS_ENOMEM, "out of memory for the claims of a build cache");
         l->rows = more;
         l->cap = cap;
     }

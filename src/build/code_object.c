@@ -22,7 +22,7 @@ void ks_code_object_init(struct ks_code_object *c)
 int ks_code_no_kernel(const char *name, struct ks_err *err)
 {
     return name ? ks_fail(err, KS_ENOENT, "code object has no kernel '%.200s'", name)
-                : ks_fail(err, KS_ENOENT, "code object has no kernel");
+                : ks_fail(err, KS_ENOENT, "code object has no kernels");
 }
 
 void ks_code_copy_text(char *out, size_t room, const char *text, size_t n)
@@ -83,7 +83,7 @@ static int read_image(const struct ks_object *o, const char *name, struct ks_cod
     case EM_CUDA:
         return ks_code_read_cuda(o, name, out, err);
     default:
-        return ks_fail(err, KS_EFORMAT, "ELF file for machine %u is no GPU's code object",
+        return ks_fail(err, KS_EFORMAT, "ELF file for machine %u is not a GPU code object",
                        o->head.e_machine);
     }
 }
@@ -96,7 +96,8 @@ int ks_code_object_read(const void *image, size_t n, const char *name, struct ks
     int rc = 0;
     ks_code_object_init(&c);
     if (begins_with(image, n, COMPRESSED_MAGIC))
-        return ks_fail(err, KS_EFORMAT, "code object is compressed (-no-offload-compress)");
+        return ks_fail(err, KS_EFORMAT,
+                       "code object is compressed: compile with -no-offload-compress");
     if (begins_with(image, n, BUNDLE_MAGIC))
         rc = open_bundle(&image, &n, err);
     if (rc == 0)

@@ -161,7 +161,7 @@ static int find_metadata(const struct ks_object *o, struct ks_cur *out, struct k
             find_note(ks_cur(o->bytes + s.sh_offset, (size_t)s.sh_size), out))
             return 0;
     }
-    return ks_fail(err, KS_EFORMAT, "AMD code object without its metadata");
+    return ks_fail(err, KS_EFORMAT, "AMD code object without metadata");
 }
 
 int ks_code_read_amd(const struct ks_object *o, const char *name, struct ks_code_object *out,

@@ -84,12 +84,13 @@ static int number_node(struct walk *w, const struct node *node, uint32_t *i_out,
         }
     }
     if (w->n_nodes == NODES_MAX)
-        return ks_fail(err, KS_EFORMAT, "code reaches more than %u pieces", NODES_MAX);
+        return ks_fail(err, KS_EFORMAT, "the code refers to more than %u sections or functions",
+                       NODES_MAX);
     if (w->n_nodes == w->cap) {
         const uint32_t cap = w->cap ? 2 * w->cap : 64;
         struct node *more = realloc(w->nodes, cap * sizeof(*more));
         if (!more)
-            return ks_fail(err, KS_ENOMEM, "identity of code");
+            return ks_fail(err, KS_ENOMEM, "out of memory computing code identity");
         w->nodes = more;
         w->cap = cap;
     }
@@ -282,7 +283,7 @@ static int hash_bytes(struct walk *w, const struct node *node, struct ks_err *er
         return 0;
     uint8_t *copy = malloc(node->n + 1);
     if (!copy)
-        return ks_fail(err, KS_ENOMEM, "identity of code");
+        return ks_fail(err, KS_ENOMEM, "out of memory computing code identity");
     memcpy(copy, w->o.bytes + s.sh_offset + node->at, node->n);
     rc = follow_all(w, node, &s, copy, err);
     ks_sha256_add(&w->hash, copy, node->n);

@@ -34,7 +34,7 @@ int ks_compile_queue(struct ks_build *b, uint32_t i_unit, const uint32_t *instan
         const uint32_t cap = b->cap_compiles ? 2 * b->cap_compiles : 16;
         struct ks_compile *more = realloc(b->compiles, cap * sizeof(*more));
         if (!more)
-            return ks_fail(err, KS_ENOMEM, "queue of compilations");
+            return ks_fail(err, KS_ENOMEM, "out of memory for the compile queue");
         b->compiles = more;
         b->cap_compiles = cap;
     }
@@ -46,7 +46,7 @@ int ks_compile_queue(struct ks_build *b, uint32_t i_unit, const uint32_t *instan
     c.device_of = is_gpu ? calloc(n, sizeof(*c.device_of)) : NULL;
     if (!c.instances || (is_gpu && !c.device_of)) {
         ks_compile_release(&c);
-        return ks_fail(err, KS_ENOMEM, "queue of compilations");
+        return ks_fail(err, KS_ENOMEM, "out of memory for the compile queue");
     }
     memcpy(c.instances, instances, n * sizeof(*instances));
     b->compiles[b->n_compiles++] = c;
@@ -163,7 +163,7 @@ static int prepare(struct ks_build *b, struct ks_compile *c, struct ks_argv *a, 
     if (is_device || !c->device_of) /* a family's flags are those of what runs on the device */
         ks_build_flags(b, c->instances[0], &flags);
     if (!ks_buf_ok(&flags))
-        rc = ks_fail(err, KS_ENOMEM, "compiler's flags");
+        rc = ks_fail(err, KS_ENOMEM, "out of memory for compiler flags");
     else if (is_device)
         rc = ks_gpu_chain_compile(ks_build_gpu_chain(b, c->instances[0]), ks_buf_text(&flags), a,
                                   err);
@@ -264,7 +264,7 @@ static int deal_with_failure(struct ks_build *b, uint32_t i, const struct ks_chi
     struct ks_compile *c = &b->compiles[i];
     char reason[256];
     if (end->how == KS_END_NO_EXEC)
-        return ks_fail(err, KS_ENOENT, "the compiler '%s' cannot be started any more",
+        return ks_fail(err, KS_ENOENT, "the compiler '%s' can no longer be started",
                        c->phase == KS_COMPILING_DEVICE
                            ? ks_build_gpu_chain(b, c->instances[0])->command
                            : ks_build_toolchain(b, c->instances[0])->command);

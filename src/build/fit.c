@@ -54,6 +54,6 @@ const char *ks_code_object_unfit(const struct ks_code_object *c)
     if (!l)
         return NULL;
     if (c->lds_bytes > l->lds_bytes)
-        return "needs more LDS (shared memory) than a block has";
-    return has_registers(l, c) ? NULL : "needs more registers than a block has";
+        return "needs more LDS (shared memory) per block than the device has";
+    return has_registers(l, c) ? NULL : "needs more registers per block than the device has";
 }

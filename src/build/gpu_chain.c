@@ -185,7 +185,7 @@ static int try_name(struct search *s, const char *name, const struct ks_child_en
     if (ks_buf_ok(&text))
         t->id = ks_id128(text.data, text.len);
     else
-        rc = ks_fail(err, KS_ENOMEM, "identity of a compiler");
+        rc = ks_fail(err, KS_ENOMEM, "out of memory computing compiler identity");
     ks_buf_release(&text);
     return rc;
 }
@@ -214,7 +214,7 @@ static int search_named(struct search *s, const char *command, struct ks_gpu_cha
 {
     const int rc = try_command(s, command, t, err);
     if (rc == 0)
-        return ks_fail(err, KS_EINVAL, "the compiler that %s names does not build for %s: %s",
+        return ks_fail(err, KS_EINVAL, "the compiler in %s cannot build for %s: %s",
                        s->vendor->variable, s->arch, s->why);
     return rc < 0 ? rc : 0;
 }
@@ -229,12 +229,12 @@ static void say_missing(const struct search *s, char *missing, size_t cap)
         ks_buf_printf(&names, "%s%s", i ? ", " : "", v->names[i]);
     ks_gpu_places_text(&v->places, &places);
     if (s->why[0])
-        snprintf(missing, cap, "no compiler here builds for %s; looked for %s; %s", s->arch,
+        snprintf(missing, cap, "no compiler found that builds for %s; tried %s; %s", s->arch,
                  ks_buf_text(&names), s->why);
     else
         snprintf(missing, cap,
-                 "compiler for %s is not installed; looked for %s in %s: %s, or set %s; nor is "
-                 "there %s (%s)",
+                 "no compiler for %s is installed; looked for %s in %s: %s, or set %s; %s was not "
+                 "found either (%s)",
                  s->arch, ks_buf_text(&names), ks_buf_text(&places), v->fix, v->variable,
                  v->rtc.title, v->rtc.variable);
     ks_buf_release(&names);
@@ -312,7 +312,8 @@ static int list_sources(struct ks_gpu_chain *t, struct ks_err *err)
     if (rc == 0 && n < 0)
         rc = ks_fail_errno(err, "'%s'", dir);
     if (rc == 0 && n > KS_EMULATOR_SOURCES)
-        rc = ks_fail(err, KS_EINVAL, "'%s' has more than %d sources", dir, KS_EMULATOR_SOURCES);
+        rc = ks_fail(err, KS_EINVAL, "plug-in '%s' has more than %d sources", dir,
+                     KS_EMULATOR_SOURCES);
     for (int i = 0; i < n; i++) {
         if (rc == 0)
             rc = ks_path_join(t->emulator[i], sizeof(t->emulator[i]), dir, names[i]->d_name, err);

@@ -149,7 +149,7 @@ static int add_amd_section(struct identity *d, uint32_t i, const Elf64_Shdr *s, 
     const uint8_t *bytes = d->o.bytes + s->sh_offset;
     uint8_t *covered = calloc(s->sh_size + 1, 1);
     if (!covered)
-        return ks_fail(err, KS_ENOMEM, "identity of code");
+        return ks_fail(err, KS_ENOMEM, "out of memory computing code identity");
     cover(d, i, s, covered);
     const bool is_ours = s->sh_flags & SHF_EXECINSTR ? is_padding(bytes, covered, s->sh_size)
                                                      : !memchr(covered, 0, s->sh_size);

@@ -2,7 +2,7 @@
 /* judge.c - what has become of the kernels that verify on a GPU (kernels/judge.h). */
 #include "build/plan.h"
 
-#define NO_TYPE "it has no kernel for that type"
+#define NO_TYPE "there is no verification kernel for that type"
 
 /* The helper for an element type; n_built when the grid has none. */
 static uint32_t find(const struct ks_build *b, uint32_t dtype)
@@ -29,7 +29,7 @@ static const char *reason_of(const struct ks_build *b, uint32_t dtype)
 {
     const uint32_t i = find(b, dtype);
     if (!b->grid->job.verify.judge)
-        return "the job says so";
+        return "verify.judge is false in the job";
     if (i == ks_grid_n_built(b->grid))
         return NO_TYPE;
     return b->artefacts[i].reason[0] ? b->artefacts[i].reason
@@ -72,7 +72,7 @@ void ks_build_print_judge(const struct ks_build *b, struct ks_buf *text_out)
     if (!ks_job_is_gpu(&b->grid->job))
         return;
     ks_buf_init(&missing);
-    ks_buf_printf(text_out, "judge        ");
+    ks_buf_printf(text_out, "GPU verifies ");
     const uint32_t ready = put_types(b, all, true, text_out);
     const uint32_t first = put_types(b, all, false, &missing);
     if (first < KS_N_DTYPES)

@@ -73,8 +73,8 @@ static int check(void *ctx, const struct ks_job_program *p, const char *path,
         n--;
     ks_text_escape(why, sizeof why, end.tail + begin, n, KS_LINES_NONE);
     return ks_fail(err, KS_EINVAL,
-                   "'%s' lacks a shared library: %s; install it, or name its directory in "
-                   "\"environment\": {\"LD_LIBRARY_PATH\": ..}",
+                   "'%s' needs a shared library that was not found: %s; install it, or add its "
+                   "directory to \"environment\": {\"LD_LIBRARY_PATH\": ..}",
                    path, why);
 }
 

@@ -139,7 +139,7 @@ static uint64_t get_u64(struct ks_lines *l, const char *key)
 static void get_id(struct ks_lines *l, const char *key, struct ks_id128 *out)
 {
     if (ks_lines_expect(l, key, 1) && !ks_unhex128(ks_lines_text(l, 0), out))
-        ks_lines_fail(l, "32 hex digits expected");
+        ks_lines_fail(l, "expected 32 hex digits");
     ks_lines_next(l);
 }
 
@@ -152,7 +152,7 @@ static void get_digest(struct ks_lines *l, const char *key, uint8_t digest[32])
         uint64_t v;
         snprintf(part, sizeof(part), "%.16s", strlen(hex) == 64 ? hex + 16 * i : "");
         if (!ks_unhex64(part, &v)) {
-            ks_lines_fail(l, "64 hex digits expected before this line");
+            ks_lines_fail(l, "expected 64 hex digits before this line");
             return;
         }
         for (size_t k = 0; k < 8; k++)
@@ -169,7 +169,7 @@ static int get_name(struct ks_lines *l, const char *key, const char *const *name
         for (found = first; found <= last && strcmp(ks_lines_text(l, 0), names[found]); found++)
             ;
     if (found > last)
-        ks_lines_fail(l, "no %s is called '%.40s'", key, ks_lines_text(l, 0));
+        ks_lines_fail(l, "unknown %s '%.40s'", key, ks_lines_text(l, 0));
     ks_lines_next(l);
     return found > last ? first : found;
 }
@@ -200,7 +200,7 @@ static int add_row(struct ks_manifest *m, uint32_t *cap, struct ks_err *err)
         const uint32_t more = *cap ? 2 * *cap : 64;
         struct ks_manifest_row *rows = realloc(m->rows, more * sizeof(*rows));
         if (!rows)
-            return ks_fail(err, KS_ENOMEM, "manifest of %u instances", more);
+            return ks_fail(err, KS_ENOMEM, "out of memory for a manifest of %u instances", more);
         m->rows = rows;
         *cap = more;
     }

@@ -49,7 +49,7 @@ const char *ks_object_section_name(const struct ks_object *o, const Elf64_Shdr *
 static int read_head(const void *bytes, size_t n, struct ks_object *o, struct ks_err *err)
 {
     if (n < sizeof(o->head))
-        return ks_fail(err, KS_EFORMAT, "object of %zu bytes is too short", n);
+        return ks_fail(err, KS_EFORMAT, "object of %zu bytes is too short for an ELF file", n);
     memcpy(&o->head, bytes, sizeof(o->head));
     const unsigned char *id = o->head.e_ident;
     if (memcmp(id, ELFMAG, SELFMAG) != 0 || id[EI_CLASS] != ELFCLASS64 ||

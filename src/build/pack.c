@@ -35,12 +35,12 @@ int ks_build_export(const struct ks_build *b, struct ks_id128 build_id, struct k
     struct ks_buf json;
     struct ks_id128 unit;
     if (!b->n_units || ks_cache_find(&b->cache, build_id, &unit) < 0)
-        return ks_fail(err, KS_ENOENT, "the cache has no such build");
+        return ks_fail(err, KS_ENOENT, "the cache does not have this build");
     int rc = ks_manifest_read(&b->cache, unit, &m, err);
     const struct ks_manifest_row *row = rc == 0 ? ks_manifest_find(&m, build_id) : NULL;
     /* A full disk here is not one there. */
     if (rc == KS_EFORMAT || (rc == 0 && (!row || row->holds == KS_HOLDS_RUN)))
-        rc = ks_fail(err, KS_ENOENT, "the cache has no sound build");
+        rc = ks_fail(err, KS_ENOENT, "the cache has no intact copy of this build");
     ks_buf_init(&json);
     if (rc == 0) {
         ks_manifest_print(&m, &json);
@@ -49,7 +49,7 @@ int ks_build_export(const struct ks_build *b, struct ks_id128 build_id, struct k
         rc = put_object(&b->cache, &m, pack_out, err);
     }
     if (rc == 0 && (!ks_buf_ok(&json) || !ks_buf_ok(pack_out)))
-        rc = ks_fail(err, KS_ENOMEM, "a unit to be sent");
+        rc = ks_fail(err, KS_ENOMEM, "out of memory for a unit to send");
     ks_buf_release(&json);
     ks_manifest_release(&m);
     return rc;
@@ -62,12 +62,12 @@ static int check(const struct ks_manifest *m, struct ks_id128 build_id, const vo
     struct ks_sha256 h;
     uint8_t digest[32];
     if (!ks_id128_eq(m->unit, ks_manifest_unit(m)) || !ks_manifest_find(m, build_id))
-        return ks_fail(err, KS_EFORMAT, "a pack that does not hold what was asked for");
+        return ks_fail(err, KS_EFORMAT, "the received pack does not contain the requested build");
     ks_sha256_init(&h);
     ks_sha256_add(&h, object, n);
     ks_sha256_end(&h, digest);
     if (n != m->object_bytes || (n && memcmp(digest, m->digest, sizeof(digest)) != 0))
-        return ks_fail(err, KS_EFORMAT, "a pack that is not what was built: its digest differs");
+        return ks_fail(err, KS_EFORMAT, "the received pack is damaged: its digest differs");
     return 0;
 }
 
@@ -96,8 +96,8 @@ int ks_build_import(struct ks_build *b, struct ks_id128 build_id, const void *pa
     const uint32_t len = ks_cur_u32(&c);
     const char *json = ks_cur_take(&c, len);
     if (c.failed)
-        return ks_fail(err, KS_EFORMAT, "a pack of %zu bytes is cut off", n);
-    int rc = ks_manifest_parse(json, len, "manifest of a pack", &m, err);
+        return ks_fail(err, KS_EFORMAT, "the received pack of %zu bytes is truncated", n);
+    int rc = ks_manifest_parse(json, len, "manifest of a received pack", &m, err);
     if (rc == 0)
         rc = check(&m, build_id, c.p, c.left, err);
     if (rc == 0)

@@ -96,7 +96,8 @@ static int identify(struct ks_build *b, uint32_t i, struct ks_err *err)
     if (ok)
         a->build_id = ks_id128(text.data, text.len);
     ks_buf_release(&text);
-    return ok ? 0 : ks_fail(err, KS_ENOMEM, "identity of '%s'", inst->name);
+    return ok ? 0
+              : ks_fail(err, KS_ENOMEM, "out of memory computing the identity of '%s'", inst->name);
 }
 
 static int identify_all(struct ks_build *b, struct ks_err *err)
@@ -199,7 +200,8 @@ static int allocate(struct ks_build *b, struct ks_err *err)
     b->items = calloc(n, sizeof(*b->items));
     b->sources = calloc(b->grid->n_families + 1u, sizeof(*b->sources));
     if (!b->artefacts || !b->sources || !b->order || !b->units || !b->finished || !b->items)
-        return ks_fail(err, KS_ENOMEM, "build plan of %u instances", ks_grid_n_built(b->grid));
+        return ks_fail(err, KS_ENOMEM, "out of memory for a build plan of %u instances",
+                       ks_grid_n_built(b->grid));
     return 0;
 }
 
@@ -224,9 +226,9 @@ static void check_instances(struct ks_build *b)
                      f->backend);
         if (!inst->missing[0] && !f->source[0] && !ks_grid_plugin(b->grid, i)[0] && is_compiled(b))
             snprintf(a->reason, sizeof(a->reason),
-                     "family %s has no kernel of its own: a plug-in supplies it", f->name);
+                     "family %s has no kernel of its own: name a plug-in that has it", f->name);
         if (!a->reason[0] && !ks_grid_is_used(b->grid, i))
-            snprintf(a->reason, sizeof(a->reason), "no problem of the job is for it");
+            snprintf(a->reason, sizeof(a->reason), "no problem of the job matches the instance");
         if (a->reason[0])
             a->state = KS_ART_UNSUPPORTED;
         else if (!is_compiled(b))
@@ -304,7 +306,7 @@ int ks_build_create(const struct ks_grid *grid, const struct ks_build_options *o
         opt = &defaults;
     struct ks_build *b = calloc(1, sizeof(*b));
     if (!b)
-        return ks_fail(err, KS_ENOMEM, "build plan");
+        return ks_fail(err, KS_ENOMEM, "out of memory for a build plan");
     b->grid = grid;
     b->warden = warden;
     b->timeout_s = opt->timeout_s ? opt->timeout_s : TIMEOUT_S;

@@ -25,7 +25,7 @@ static int begin(const struct ks_build *b, const struct ks_compile *c, struct ks
     snprintf(m->compiler, sizeof(m->compiler), "%s", ks_build_version(b, c->instances[0]));
     m->rows = calloc(c->n, sizeof(*m->rows));
     if (!m->rows)
-        return ks_fail(err, KS_ENOMEM, "manifest of %u instances", c->n);
+        return ks_fail(err, KS_ENOMEM, "out of memory for a manifest of %u instances", c->n);
     for (uint32_t i = 0; i < c->n; i++) {
         struct ks_manifest_row *row = &m->rows[i];
         row->build_id = b->artefacts[c->instances[i]].build_id;
@@ -62,7 +62,7 @@ static int add_arguments(const struct ks_build *b, uint32_t i_instance, struct k
     if (ok && !is_plain && !ks_id128_is_zero(*code_id))
         *code_id = ks_id128(text.data, text.len);
     ks_buf_release(&text);
-    return ok ? 0 : ks_fail(err, KS_ENOMEM, "identity of code");
+    return ok ? 0 : ks_fail(err, KS_ENOMEM, "out of memory computing code identity");
 }
 
 /* The files that a compiler run left. */
@@ -99,7 +99,7 @@ static int identify_device(const struct ks_build *b, const struct ks_compile *c,
     if (ks_buf_ok(&text))
         *out = ks_id128(text.data, text.len);
     else
-        rc = ks_fail(err, KS_ENOMEM, "identity of code");
+        rc = ks_fail(err, KS_ENOMEM, "out of memory computing code identity");
     ks_buf_release(&text);
     return rc;
 }

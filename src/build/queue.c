@@ -62,7 +62,7 @@ static int queue_unit(struct ks_build *b, uint32_t i_unit, struct ks_err *err)
     uint32_t *missing = calloc(u->n, sizeof(*missing));
     uint32_t n = 0;
     if (!missing)
-        return ks_fail(err, KS_ENOMEM, "unit of %u instances", u->n);
+        return ks_fail(err, KS_ENOMEM, "out of memory for a unit of %u instances", u->n);
     for (uint32_t i = 0; i < u->n; i++)
         if (b->artefacts[b->order[u->first + i]].state == KS_ART_MISSING)
             missing[n++] = b->order[u->first + i];

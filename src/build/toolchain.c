@@ -78,7 +78,7 @@ void ks_toolchain_reason(const char *output, size_t n, char *reason_out, size_t 
     if (line)
         snprintf(reason_out, cap, "%.*s", (int)(len < cap ? len : cap - 1), line);
     else
-        snprintf(reason_out, cap, "the compiler failed without a word");
+        snprintf(reason_out, cap, "the compiler failed without an error message");
 }
 
 /* Runs "COMMAND --version" and keeps what it printed in *end. */
@@ -88,7 +88,7 @@ static int ask_version(const struct ks_toolchain *t, struct ks_warden *w, struct
     struct ks_argv a = { .n = 0 };
     int rc = ks_argv_words(&a, t->command, err);
     if (rc == 0 && a.n == 0)
-        rc = ks_fail(err, KS_EINVAL, "the compiler's name is empty (KSWEEP_CC)");
+        rc = ks_fail(err, KS_EINVAL, "KSWEEP_CC is empty: set it to the name of a C compiler");
     if (rc == 0)
         rc = ks_argv_words(&a, "--version", err);
     if (rc == 0)
@@ -101,7 +101,7 @@ static int ask_version(const struct ks_toolchain *t, struct ks_warden *w, struct
                        "KSWEEP_CC",
                        t->command);
     if (end->how != KS_END_EXITED || end->code != 0 || end->n_tail == 0)
-        return ks_fail(err, KS_EINVAL, "'%s --version' %s %d: is it a C compiler? (KSWEEP_CC)",
+        return ks_fail(err, KS_EINVAL, "'%s --version' %s %d: set KSWEEP_CC to a C compiler",
                        t->command, ks_end_text(end->how), end->code);
     return 0;
 }
@@ -156,7 +156,7 @@ static int identify(struct ks_toolchain *t, const char *arch, const struct ks_ch
                   end->tail, ks_toolchain_words(t->command), t->flags, link_flags);
     int rc = put_target(arch, &text, err);
     if (rc == 0 && !ks_buf_ok(&text))
-        rc = ks_fail(err, KS_ENOMEM, "identity of the compiler");
+        rc = ks_fail(err, KS_ENOMEM, "out of memory computing compiler identity");
     if (rc == 0)
         t->id = ks_id128(text.data, text.len);
     ks_buf_release(&text);
@@ -170,8 +170,9 @@ int ks_toolchain_find(const char *command, const char *arch, struct ks_warden *w
     char march[80];
     struct ks_child_end end = { .n_tail = 0 };
     if (strlen(command) >= sizeof(t.command) || strlen(arch) > 60 || strpbrk(arch, " \t%"))
-        return ks_fail(err, KS_EINVAL, "compiler '%s' or architecture '%s': too long or not a name",
-                       command, arch);
+        return ks_fail(err, KS_EINVAL,
+                       "compiler '%s' or architecture '%s' is too long or not a name", command,
+                       arch);
     snprintf(t.command, sizeof(t.command), "%s", command);
     snprintf(march, sizeof(march), "-march=%s ", arch);
     snprintf(t.flags, sizeof(t.flags), compile_flags, arch[0] ? march : "");

@@ -103,7 +103,7 @@ static int add_tool(struct ks_toolset *s, const char *name, bool is_default, uin
     }
     struct ks_tool *more = realloc(s->tools, (s->n_tools + 1u) * sizeof(*more));
     if (!more)
-        return ks_fail(err, KS_ENOMEM, "compilers of a grid");
+        return ks_fail(err, KS_ENOMEM, "out of memory for the compilers of a grid");
     s->tools = more;
     struct ks_tool *t = &more[s->n_tools];
     *t = (struct ks_tool){ .is_default = is_default };
@@ -150,7 +150,7 @@ int ks_toolset_find(const struct ks_grid *grid, const char *compiler, struct ks_
     struct ks_toolset s = { .n_tools = 0 };
     uint32_t n_needed = 0; /* tools; those behind them only helpers ask for */
     s.of = calloc(ks_grid_n_built(grid) + 1u, sizeof(*s.of));
-    int rc = s.of ? 0 : ks_fail(err, KS_ENOMEM, "compilers of a grid");
+    int rc = s.of ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for the compilers of a grid");
     for (uint32_t i = 0; i < ks_grid_n_built(grid) && rc == 0; i++) {
         rc = ask(&s, grid, i, err);
         if (i < grid->n_instances)

@@ -68,7 +68,7 @@ static int compile(const struct ks_tool *t, const char *dir, struct ks_warden *w
     if (rc == 0)
         rc = ks_path_join(path, sizeof(path), dir, KS_UNIT_OBJECT, err);
     if (rc == 0 && !why[0] && !is_shared_object(path))
-        snprintf(why, cap, "it wrote no shared object");
+        snprintf(why, cap, "it did not write a shared object");
     return rc;
 }
 
@@ -83,8 +83,7 @@ static int conclude(struct ks_tool *t, const char *why, struct ks_err *err)
     ks_limits_text(limits, sizeof(limits));
     return ks_fail(
         err, KS_EINVAL,
-        "'%.100s' does not compile a kernel: %.200s (is it a C compiler? KSWEEP_CC names "
-        "another%s%s)",
+        "'%.100s' cannot compile a kernel: %.200s (set KSWEEP_CC to use another C compiler%s%s)",
         t->chain.command, why, limits[0] ? "; limits: " : "", limits);
 }
 

@@ -75,10 +75,10 @@ static void put_death(const struct ks_build *b, const struct ks_child_end *end, 
     last_step(end, step, sizeof(step)); /* "loading", "unloading", "exiting" */
     switch (end->how) {
     case KS_END_EXITED:
-        snprintf(out, cap, "%s its object ends the process with status %d", step, end->code);
+        snprintf(out, cap, "%s its object ends the process with exit status %d", step, end->code);
         return;
     case KS_END_SIGNALED:
-        snprintf(out, cap, "%s its object ends the process by signal %d (%s)", step, end->code,
+        snprintf(out, cap, "%s its object kills the process with signal %d (%s)", step, end->code,
                  strsignal(end->code));
         return;
     case KS_END_DEADLINE:
@@ -86,10 +86,10 @@ static void put_death(const struct ks_build *b, const struct ks_child_end *end, 
                  limit_s(b));
         return;
     case KS_END_MEMORY:
-        snprintf(out, cap, "%s its object takes more than %u MiB", step, b->memory_mib);
+        snprintf(out, cap, "%s its object needs more than %u MiB", step, b->memory_mib);
         return;
     default:
-        snprintf(out, cap, "%s its object hangs in the kernel", step);
+        snprintf(out, cap, "%s its object hangs in the operating system's kernel", step);
     }
 }
 
@@ -112,12 +112,13 @@ int ks_try_conclude(const struct ks_build *b, const struct ks_child_end *end, ch
     if (status == KS_WORKER_EXIT_TRIED)
         return 1;
     if (end->how == KS_END_KILLED)
-        return ks_fail(err, KS_EINTR, "the trial of an object was stopped");
+        return ks_fail(err, KS_EINTR, "the load test of an object was interrupted");
     if (end->how == KS_END_NO_EXEC)
         return ks_fail(err, KS_ENOENT, "'%s' cannot be started: %s", b->worker,
                        strerror(end->code));
     if (status == KS_WORKER_EXIT_SETUP)
-        return ks_fail(err, KS_EUNSUPPORTED, "what was compiled cannot be tried here: %s",
+        return ks_fail(err, KS_EUNSUPPORTED,
+                       "compiled objects cannot be load-tested on this host: %s",
                        last_step(end, text, sizeof(text)));
     if (status == KS_WORKER_EXIT_UNLOADABLE || status == KS_WORKER_EXIT_REMAINS)
         snprintf(reason_out, cap, "%s", last_step(end, text, sizeof(text)));

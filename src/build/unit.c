@@ -94,7 +94,8 @@ static void put_names(struct ks_buf *b)
 static int check_source(const struct ks_family *f, struct ks_err *err)
 {
     if (strpbrk(f->source, "\"\n\\"))
-        return ks_fail(err, KS_EINVAL, "'%s': a source path with a quote, backslash or newline",
+        return ks_fail(err, KS_EINVAL,
+                       "'%s': a source path must not contain quotes, backslashes or newlines",
                        f->source);
     return 0;
 }
@@ -113,7 +114,9 @@ int ks_unit_text(const struct ks_unit_members *m, struct ks_buf *text_out, struc
     ks_buf_printf(text_out, "/* %" PRIu32 " instances of %s */\n", m->n, m->f->name);
     put_host_half(m, text_out);
     const int rc = check_source(m->f, err);
-    return rc < 0 || ks_buf_ok(text_out) ? rc : ks_fail(err, KS_ENOMEM, "unit of %s", m->f->name);
+    return rc < 0 || ks_buf_ok(text_out)
+               ? rc
+               : ks_fail(err, KS_ENOMEM, "out of memory for a unit of %s", m->f->name);
 }
 
 /* Two halves
@@ -138,7 +141,7 @@ int ks_unit_devices(const struct ks_unit_members *m, uint32_t *device_of_out, st
     }
     ks_buf_release(&text);
     free(ids);
-    return ok ? 0 : ks_fail(err, KS_ENOMEM, "unit of %s", m->f->name);
+    return ok ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for a unit of %s", m->f->name);
 }
 
 static void put_pass(int pass, int target, struct ks_buf *b)
@@ -158,7 +161,9 @@ int ks_unit_device_text(const struct ks_unit_members *m, const uint32_t *device_
         put_source(m->f, i, text_out);
     }
     const int rc = check_source(m->f, err);
-    return rc < 0 || ks_buf_ok(text_out) ? rc : ks_fail(err, KS_ENOMEM, "unit of %s", m->f->name);
+    return rc < 0 || ks_buf_ok(text_out)
+               ? rc
+               : ks_fail(err, KS_ENOMEM, "out of memory for a unit of %s", m->f->name);
 }
 
 /* The image stands in a section of its own, by the assembler: no compiler reads it as text. */
@@ -185,7 +190,9 @@ int ks_unit_host_text(const struct ks_unit_members *m, const uint32_t *device_of
     put_host_half(m, text_out);
     put_image(m, device_of, image_bytes, text_out);
     const int rc = check_source(m->f, err);
-    return rc < 0 || ks_buf_ok(text_out) ? rc : ks_fail(err, KS_ENOMEM, "unit of %s", m->f->name);
+    return rc < 0 || ks_buf_ok(text_out)
+               ? rc
+               : ks_fail(err, KS_ENOMEM, "out of memory for a unit of %s", m->f->name);
 }
 
 /* What a unit is made of

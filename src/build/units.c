@@ -33,7 +33,7 @@ static int group_of(const struct ks_build *b, uint32_t i, struct ks_buf *out, st
     ks_buf_clear(out);
     ks_buf_printf(out, "%u %u ", b->grid->instances[i].i_family, b->tools.of[i]);
     ks_build_flags(b, i, out);
-    return ks_buf_ok(out) ? 0 : ks_fail(err, KS_ENOMEM, "units of a build");
+    return ks_buf_ok(out) ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for the units of a build");
 }
 
 /* i_group: [ks_grid_n_built()] numbers in the order of the first of each. */
@@ -42,7 +42,7 @@ static int find_groups(const struct ks_build *b, uint32_t *i_group, uint32_t *n_
 {
     struct ks_buf mine, other;
     uint32_t n_groups = 0, *first = calloc(ks_grid_n_built(b->grid) + 1u, sizeof(*first));
-    int rc = first ? 0 : ks_fail(err, KS_ENOMEM, "units of a build");
+    int rc = first ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for the units of a build");
     ks_buf_init(&mine);
     ks_buf_init(&other);
     for (uint32_t i = 0; i < ks_grid_n_built(b->grid) && rc == 0; i++) {
@@ -107,7 +107,7 @@ int ks_units_cut(struct ks_build *b, uint32_t unit_size, uint32_t n_parallel, st
                         .unit_size = unit_size ? unit_size : UNIT_SIZE };
     uint32_t n_groups = 0, n_order = 0, *i_group = calloc(n + 1u, sizeof(*i_group));
     int rc = i_group ? find_groups(b, i_group, &n_groups, err)
-                     : ks_fail(err, KS_ENOMEM, "units of a build");
+                     : ks_fail(err, KS_ENOMEM, "out of memory for the units of a build");
     for (uint32_t i = 0; i < n; i++)
         c.left += is_buildable(b, i);
     for (uint32_t g = 0; g < n_groups && rc == 0; g++) {

@@ -97,8 +97,8 @@ static int say_several(const struct list *l, fits_fn fits, const char *text, uin
     for (uint32_t i = 0; i < l->n && n < SHOWN; i++)
         if (fits(l, i, text))
             ks_buf_printf(&names, "%s%.60s", n++ ? ", " : "", l->name(l->g, i));
-    rc = ks_fail(err, KS_EINVAL, "%s '%.100s' fits %u: %s%s", l->what, text, n_hits,
-                 ks_buf_text(&names), n_hits > n ? ", ..." : "");
+    rc = ks_fail(err, KS_EINVAL, "%s '%.100s' is ambiguous, it matches %u: %s%s", l->what, text,
+                 n_hits, ks_buf_text(&names), n_hits > n ? ", ..." : "");
     ks_buf_release(&names);
     return rc;
 }
@@ -112,11 +112,10 @@ static int say_none(const struct list *l, const char *text, struct ks_err *err)
         names[i] = l->name(l->g, i);
     if (names)
         near = ks_nearest(text, names);
-    rc = ks_fail(
-        err, KS_EINVAL,
-        "%s '%.100s' is not in this run%s%.100s%s; a name, a part of one that no other has, "
-        "or an id of training.csv is wanted",
-        l->what, text, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    rc = ks_fail(err, KS_EINVAL,
+                 "%s '%.100s' is not in this run%s%.100s%s; give a name, a unique part of one, or "
+                 "an id from training.csv",
+                 l->what, text, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     free(names);
     return rc;
 }
@@ -268,7 +267,7 @@ static int find_best(struct ks_cell_view *v, const struct ks_ledger *l, const ch
     if (rc < 0)
         return rc;
     if (i < 0)
-        return ks_fail(err, KS_EINVAL, "no instance has been measured on problem '%s' yet",
+        return ks_fail(err, KS_EINVAL, "no instance was measured on problem '%s' yet",
                        problem_name(&v->grid, v->i_problem));
     *i_out = (uint32_t)i;
     return 0;

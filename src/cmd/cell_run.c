@@ -130,7 +130,7 @@ static int find_seat(const struct ks_cell_view *v, struct ks_warden *warden,
     int rc =
         ks_seat_alone(&v->grid.job, device_of(v), ks_grid_has_threads(&v->grid), warden, out, &why);
     if (rc == KS_ENODEVICE && device_of(v)) {
-        put_remark(to, "not where it ran", why.text);
+        put_remark(to, "not the GPU it ran on", why.text);
         rc = ks_seat_alone(&v->grid.job, 0, ks_grid_has_threads(&v->grid), warden, out, &why);
     }
     return rc < 0 ? ks_fail(err, rc, "%s", why.text) : 0;
@@ -211,7 +211,7 @@ static void choose_device(const struct ks_cell_view *v, struct ks_warden *warden
     if (!ks_job_is_gpu(&v->grid.job))
         return;
     if (find_seat(v, warden, &seat, remarks, &err) < 0)
-        put_remark(remarks, "for a host with its GPU; here", err.text);
+        put_remark(remarks, "for a host with its GPU, which is not visible here", err.text);
     else
         l->visible = seat.visible;
 }
@@ -288,15 +288,16 @@ int ks_cell_prepare(struct ks_cell_view *v, const struct ks_cell_options *o,
     ks_hex64(v->instance, i);
     snprintf(l.place, sizeof(l.place), "%.1023s/cells/%s-%s", v->dir, p, i);
     if (ks_job_runs_programs(&v->grid.job))
-        return ks_fail(err, KS_EUNSUPPORTED,
-                       "a run of a program needs no worker: `ksweep cell` shows its command");
+        return ks_fail(
+            err, KS_EUNSUPPORTED,
+            "runs of programs have no worker; `ksweep cell` without options shows the command");
     int rc = ks_agent_find_worker(l.worker, sizeof(l.worker), err);
     if (rc == 0)
         rc = open_build(v, o, warden, &b, err);
     if (rc == 0) {
         const struct ks_artefact *art = ks_build_artefact(b, v->i_instance);
         if (art->state != KS_ART_READY)
-            rc = ks_fail(err, KS_EINVAL, "the instance has no artefact to run: %s", art->reason);
+            rc = ks_fail(err, KS_EINVAL, "the instance has no object to run: %s", art->reason);
         else
             put_requests(v, b, &requests);
     }

@@ -73,7 +73,7 @@ static int load_job(struct ks_cell_view *v, const char *journal, const char *nam
     if (rc < 0)
         return rc;
     if (!ks_ledger_job(l, &text))
-        rc = ks_fail(err, KS_EFORMAT, "'%s': the journal holds no job", v->dir);
+        rc = ks_fail(err, KS_EFORMAT, "'%s': the journal does not contain the job", v->dir);
     else
         rc = ks_grid_load_text(text, "job in the journal", &v->grid, err);
     if (rc == 0)
@@ -93,7 +93,7 @@ static int check_exists(const struct ks_cell_view *v, const char *name, struct k
         return 0;
     ks_buf_init(&why);
     ks_grid_no_cell(&v->grid, v->i_problem, v->i_instance, &why);
-    rc = ks_fail(err, KS_EINVAL, "'%.100s' is no cell of '%.100s': %s", name, v->dir,
+    rc = ks_fail(err, KS_EINVAL, "'%.100s' is not a cell of '%.100s': %s", name, v->dir,
                  ks_buf_text(&why));
     ks_buf_release(&why);
     return rc;
@@ -109,8 +109,9 @@ int ks_cell_open(const char *dir, const char *name, struct ks_cell_view *v, stru
         return ks_fail(err, KS_EINVAL, "the directory's path is longer than %zu bytes",
                        sizeof(v->dir) - 1);
     snprintf(v->dir, sizeof(v->dir), "%s", dir);
-    int rc = ks_path_is_dir(dir) ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
-                                 : ks_fail(err, KS_ENOENT, "'%s' is not a run's directory", dir);
+    int rc = ks_path_is_dir(dir)
+                 ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
+                 : ks_fail(err, KS_ENOENT, "'%s' is missing or not the directory of a run", dir);
     if (rc == 0)
         rc = load_job(v, journal, name, err);
     if (rc == 0)
@@ -173,7 +174,7 @@ static void print_device(const struct ks_record *r, struct ks_buf *to)
         between = next;
     }
     if (r->throttle_reasons > 0) {
-        ks_buf_printf(to, "%sheld back (reasons 0x%llx)", between,
+        ks_buf_printf(to, "%sthrottled (reasons 0x%llx)", between,
                       (unsigned long long)r->throttle_reasons);
         between = next;
     }
@@ -189,10 +190,11 @@ static const char *verdict(uint32_t v)
 
 static void print_checks(const struct ks_record *r, struct ks_buf *to)
 {
-    ks_buf_printf(to, "  checks    output of %u launches looked at, seed %016llx",
+    ks_buf_printf(to, "  checks    output of %u launches checked, seed %016llx",
                   r->n_checked_launches, (unsigned long long)r->check_seed);
     if (r->verified_over_timed > 0)
-        ks_buf_printf(to, ", verified samples %.3f times the others", r->verified_over_timed);
+        ks_buf_printf(to, ", verified samples take %.3f times as long as the others",
+                      r->verified_over_timed);
     ks_buf_printf(to, "\n");
 }
 
@@ -221,7 +223,7 @@ static void print_death(const struct ks_record *r, struct ks_buf *to)
     if (r->fault_address)
         ks_buf_printf(to, "  fault at  0x%llx\n", (unsigned long long)r->fault_address);
     if (r->n_denied)
-        ks_buf_printf(to, "  denied    %u system calls, the last was number %d\n", r->n_denied,
+        ks_buf_printf(to, "  denied    %u system calls, last number %d\n", r->n_denied,
                       r->denied_call);
     if (r->peak_bytes)
         ks_buf_printf(to, "  memory    peak %.1f MiB\n", (double)r->peak_bytes / (1 << 20));

@@ -29,7 +29,7 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 1024,
       .arg = "N",
-      .help = "compilers at a time, of each rank; 0 = its share of the CPUs" },
+      .help = "parallel compilers per rank; 0 = the rank's share of the CPUs" },
     { .name = "unit-size",
       .type = KS_OPT_U32,
       .offset = AT(unit_size),
@@ -37,7 +37,7 @@ static const struct ks_opt opts[] = {
       .min = 1,
       .max = 1000,
       .arg = "N",
-      .help = "most instances in one compiler run; fewer towards the end" },
+      .help = "most instances per compiler run; the last runs have fewer" },
     { .name = "timeout",
       .type = KS_OPT_U32,
       .offset = AT(timeout_s),
@@ -45,7 +45,7 @@ static const struct ks_opt opts[] = {
       .min = 1,
       .max = 86400,
       .arg = "S",
-      .help = "seconds that one compiler run may take" },
+      .help = "time limit of one compiler run, in seconds" },
     { .name = "memory-mib",
       .type = KS_OPT_U32,
       .offset = AT(memory_mib),
@@ -53,7 +53,7 @@ static const struct ks_opt opts[] = {
       .min = 1,
       .max = 1 << 24,
       .arg = "N",
-      .help = "MiB that one compiler run, with all it starts, may have resident" },
+      .help = "limit on the resident memory of one compiler run with its child processes, in MiB" },
     { .name = "file-mib",
       .type = KS_OPT_U32,
       .offset = AT(file_mib),
@@ -61,39 +61,39 @@ static const struct ks_opt opts[] = {
       .min = 1,
       .max = 1 << 24,
       .arg = "N",
-      .help = "MiB that each file may have that a compiler writes" },
+      .help = "limit on the size of each file that a compiler writes, in MiB" },
     { .name = "compiler",
       .type = KS_OPT_STR,
       .offset = AT(compiler),
       .arg = "CC",
-      .help =
-          "C compiler where the family names none or its default; default $KSWEEP_CC, else that "
-          "name, else cc" },
+      .help = "C compiler for families that name none or the default one; default $KSWEEP_CC, else "
+              "the family's, else cc" },
     { .name = "backend",
       .type = KS_OPT_STR,
       .offset = AT(backend),
       .arg = "NAME",
-      .help = "build for host, hip or cuda instead of the job's device" },
+      .help = "build for host, hip or cuda instead of the job's backend" },
     { .name = "arch",
       .type = KS_OPT_STR,
       .offset = AT(arch),
       .arg = "ARCH",
-      .help = "for this arch instead of the job's: native, gfx942, sm_90, x86-64-v3, ..." },
+      .help = "architecture to use instead of the job's: native, gfx942, sm_90, x86-64-v3, ..." },
     { .name = "manifest",
       .type = KS_OPT_STR,
       .offset = AT(manifest),
       .arg = "FILE",
-      .help = "write what became of every instance, as CSV where FILE ends so, else as JSON" },
+      .help = "write the build result of every instance to FILE: CSV if its name ends in .csv, "
+              "else JSON" },
     { .name = "cache",
       .type = KS_OPT_STR,
       .offset = AT(cache),
       .arg = "DIR",
-      .help = "build cache; default $XDG_CACHE_HOME/ksweep" },
+      .help = "directory of the build cache; default $XDG_CACHE_HOME/ksweep" },
     { .name = "trust-cache",
       .type = KS_OPT_BOOL,
       .offset = AT(trust_cache),
       .def = "no",
-      .help = "use a build cache that others own or may write" },
+      .help = "use a build cache that other users own or can write" },
     { .name = "json", .type = KS_OPT_BOOL, .offset = AT(json), .def = "no", .help = "print JSON" },
     KS_OPT_END
 };
@@ -364,7 +364,7 @@ static int run(struct ks_call *call, struct ks_err *err)
     if (rc < 0)
         return rc;
     if (ks_job_runs_programs(&grid.job)) {
-        ks_cmd_printf("nothing to build: the job runs programs\n");
+        ks_cmd_printf("nothing to build: the job runs programs that time their own kernels\n");
         ks_grid_release(&grid);
         return KS_EXIT_OK;
     }
@@ -380,9 +380,8 @@ static int run(struct ks_call *call, struct ks_err *err)
 
 const struct ks_command ks_cmd_build = {
     .name = "build",
-    .summary =
-        "Compile all instances of a job, in parallel, into the cache; under mpirun all ranks "
-        "share the work.",
+    .summary = "Compile all instances of a job in parallel into the build cache; under mpirun all "
+               "ranks share the work.",
     .usage = "build JOB [--backend NAME] [--arch ARCH] [--jobs N] [--unit-size N] [--timeout S] "
              "[--memory-mib N] [--file-mib N] [--compiler CC] [--manifest FILE] [--cache DIR] "
              "[--trust-cache] [--json]",

@@ -21,22 +21,23 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_BOOL,
       .offset = AT(gdb),
       .def = "no",
-      .help = "run it under gdb" },
+      .help = "run this cell under gdb" },
     { .name = "command",
       .type = KS_OPT_BOOL,
       .offset = AT(command),
       .def = "no",
-      .help = "print the shell command that runs it in a bare worker, on the GPU it ran on" },
+      .help = "print the shell command that runs this cell in a stand-alone worker, on the GPU "
+              "it ran on" },
     { .name = "cache",
       .type = KS_OPT_STR,
       .offset = AT(cache_dir),
       .arg = "DIR",
-      .help = "build cache; default $XDG_CACHE_HOME/ksweep" },
+      .help = "directory of the build cache; default $XDG_CACHE_HOME/ksweep" },
     { .name = "trust-cache",
       .type = KS_OPT_BOOL,
       .offset = AT(trust_cache),
       .def = "no",
-      .help = "use a build cache that others own or may write" },
+      .help = "use a build cache that other users own or can write" },
     KS_OPT_END
 };
 #undef AT
@@ -72,7 +73,7 @@ static void put_alias(const struct ks_cell_view *v, struct ks_buf *to)
     const char *name = i < 0 ? "an instance that is not in this job" : v->grid.instances[i].name;
     ks_buf_printf(to, "same code as %s\n", name);
     ks_buf_printf(to, "%s: ksweep cell ",
-                  r->outcome == KS_O_ALIASED ? "its times are there" : "to compare with");
+                  r->outcome == KS_O_ALIASED ? "its times are in" : "compare with");
     ks_shell_put(to, v->dir);
     ks_buf_printf(to, " %016llx:%016llx\n", (unsigned long long)v->problem,
                   (unsigned long long)r->representative_id);
@@ -80,7 +81,7 @@ static void put_alias(const struct ks_cell_view *v, struct ks_buf *to)
         return;
     char job[sizeof(v->dir) + 16];
     snprintf(job, sizeof(job), "%s/job.json", v->dir);
-    ks_buf_printf(to, "to record its own, and those of all aliases: ");
+    ks_buf_printf(to, "to measure this and all other aliases: ");
     ks_shell_words(to, (const char *[]){ "ksweep", "run", job, "--out", v->dir, "--resume",
                                          "--retry", "aliased", NULL });
     ks_buf_u8(to, '\n');
@@ -93,7 +94,7 @@ static void put_program(const struct ks_cell_view *v, struct ks_buf *to)
     if (!p)
         return;
     ks_buf_printf(to, "command   %s\n", p->command);
-    ks_buf_printf(to, "rows      %llu, and %llu lines that are none\n",
+    ks_buf_printf(to, "rows      %llu, and %llu other lines of output\n",
                   (unsigned long long)p->n_rows, (unsigned long long)p->n_other);
     if (!p->file[0])
         return;
@@ -129,11 +130,11 @@ static void put_records(const struct ks_cell_view *v, struct ks_buf *to)
     put_alias(v, to);
     put_program(v, to);
     if (v->output.len) {
-        ks_buf_printf(to, "output, the last %zu bytes:\n    ", v->output.len);
+        ks_buf_printf(to, "output, last %zu bytes:\n    ", v->output.len);
         ks_text_put(to, ks_buf_text(&v->output), v->output.len, KS_LINES_INDENT);
         ks_buf_u8(to, '\n');
     }
-    ks_buf_printf(to, "again: ksweep cell ");
+    ks_buf_printf(to, "to run it again: ksweep cell ");
     ks_shell_put(to, v->dir);
     ks_buf_printf(to, " %016llx:%016llx --run\n", (unsigned long long)v->problem,
                   (unsigned long long)v->instance);
@@ -182,10 +183,9 @@ static int cell(struct ks_call *call, struct ks_err *err)
 
 const struct ks_command ks_cmd_cell = {
     .name = "cell",
-    .summary =
-        "Everything known of one cell, and how to run exactly it again. PROBLEM and INSTANCE "
-        "are names, parts of names that no other has, \"...\" for what is left out, or ids; "
-        "INSTANCE may be best: the fastest of the problem.",
+    .summary = "Show everything known of one cell, or run it again. PROBLEM and INSTANCE are "
+               "names, unique parts of names, with \"...\" for what is left out, or ids; INSTANCE "
+               "can be best: the fastest of the problem.",
     .usage = "cell DIR PROBLEM:INSTANCE [--run | --gdb | --command]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

@@ -14,7 +14,7 @@ static const struct ks_opt opts[] = { { .name = "quiet",
                                         .type = KS_OPT_BOOL,
                                         .offset = offsetof(struct config, quiet),
                                         .def = "no",
-                                        .help = "print findings only" },
+                                        .help = "print only what is wrong" },
                                       KS_OPT_END };
 
 static void print_lines(const char *what, const struct ks_buf *lines)
@@ -64,7 +64,7 @@ static int check(struct ks_call *call, struct ks_err *err)
 
 const struct ks_command ks_cmd_check = {
     .name = "check",
-    .summary = "Reads every byte of a run and compares results.h5 with the journal, row by row.",
+    .summary = "Check a run: read every byte, and compare results.h5 with the journal row by row.",
     .usage = "check DIR|FILE",
     .opts = opts,
     .cfg_size = sizeof(struct config),

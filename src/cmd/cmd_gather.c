@@ -9,14 +9,15 @@
 struct config {
     const char *file;
 };
-static const struct ks_opt opts[] = { { .name = "output",
-                                        .letter = 'o',
-                                        .type = KS_OPT_STR,
-                                        .offset = offsetof(struct config, file),
-                                        .arg = "FILE",
-                                        .help = "the HDF5 file; default DIR/results.h5, with "
-                                                "several directories ./results.h5" },
-                                      KS_OPT_END };
+static const struct ks_opt opts[] = {
+    { .name = "output",
+      .letter = 'o',
+      .type = KS_OPT_STR,
+      .offset = offsetof(struct config, file),
+      .arg = "FILE",
+      .help = "HDF5 file to write; default DIR/results.h5, with several directories ./results.h5" },
+    KS_OPT_END
+};
 
 static void print_totals(const char *file, const struct ks_store_totals *t)
 {
@@ -37,10 +38,11 @@ static void print_totals(const char *file, const struct ks_store_totals *t)
 static void warn(const struct ks_log *log, const struct ks_store_totals *t)
 {
     if (t->n_damaged_places)
-        ks_logf(log, KS_WARN, "%" PRIu64 " damaged places in the journal: ksweep check says where",
+        ks_logf(log, KS_WARN,
+                "the journal is damaged in %" PRIu64 " places: run 'ksweep check' for the list",
                 t->n_damaged_places);
     if (t->n_unreadable)
-        ks_logf(log, KS_WARN, "%" PRIu64 " frames hold values this program does not know",
+        ks_logf(log, KS_WARN, "%" PRIu64 " frames contain values that this version does not know",
                 t->n_unreadable);
 }
 
@@ -90,7 +92,8 @@ static int gather(struct ks_call *call, struct ks_err *err)
 
 const struct ks_command ks_cmd_gather = {
     .name = "gather",
-    .summary = "Makes results.h5 of one or more journals, at any time; run does it at the end.",
+    .summary = "Write results.h5 from one or more journals; can run at any time, and `ksweep run` "
+               "does it at the end.",
     .usage = "gather DIR... [-o FILE]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

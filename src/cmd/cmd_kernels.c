@@ -28,51 +28,49 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(arch),
       .arg = "ARCH",
-      .help = "what instances may need: native (this CPU; default), x86-64, x86-64-v2, x86-64-v3, "
-              "x86-64-v4, or a GPU such as gfx942, sm_90, emu" },
+      .help = "architecture that instances must run on: native (this CPU; default), x86-64, "
+              "x86-64-v2, x86-64-v3, x86-64-v4, or a GPU such as gfx942, sm_90, emu" },
     { .name = "filter",
       .type = KS_OPT_STR,
       .offset = AT(filter),
       .arg = "EXPR",
-      .help = "keep instances for which the expression over trait names holds" },
+      .help = "keep the instances for which this expression over trait names is true" },
     { .name = "filter-file",
       .type = KS_OPT_STR,
       .offset = AT(filter_file),
       .arg = "FILE",
-      .help =
-          "one expression per line, all of which must hold, # for comments; or a Python filter: "
-          "def filter_config(c): return EXPR" },
+      .help = "file of expressions, one per line, all of which must be true, with # for comments; "
+              "or a Python filter: def filter_config(c): return EXPR" },
     { .name = "list",
       .type = KS_OPT_BOOL,
       .offset = AT(list),
       .def = "no",
-      .help = "print the names alone; without it id, name and what is missing" },
+      .help = "print only the names; without this option id, name and what is missing" },
     { .name = "count",
       .type = KS_OPT_BOOL,
       .offset = AT(count),
       .def = "no",
-      .help = "print how many there are, what rules and filters leave out, and what cannot run, "
-              "by reason" },
+      .help = "print how many instances there are, how many rules and filters leave out, and how "
+              "many cannot run, by reason" },
     { .name = "traits",
       .type = KS_OPT_BOOL,
       .offset = AT(traits),
       .def = "no",
-      .help = "print the names that filters know: each trait, its values, which of them occur, and "
-              "what it means" },
+      .help = "print the names for filters: each trait with its values, those that occur, and its "
+              "meaning" },
     { .name = "export",
       .type = KS_OPT_STR,
       .offset = AT(export),
       .arg = "FILE",
-      .help = "write all instances with all traits" },
+      .help = "write all instances with all their traits" },
     { .name = "format",
       .type = KS_OPT_ENUM,
       .offset = AT(format),
       .def = "auto",
       .choices = formats,
       .arg = "FORMAT",
-      .help =
-          "of the export: json (a config in itself), csv (one column per trait), t1 (values and "
-          "conditions); auto: csv for a name that ends in .csv, else json" },
+      .help = "format of the export: json (a config), csv (one column per trait), t1 (values and "
+              "conditions); auto: csv if FILE ends in .csv, else json" },
     { .name = "json", .type = KS_OPT_BOOL, .offset = AT(json), .def = "no", .help = "print JSON" },
     KS_OPT_END
 };
@@ -134,8 +132,8 @@ static void warn_size(const struct work *w, size_t n, const struct ks_log *log)
 {
     if (w->cfg->export && format_of(w->cfg) != CSV && n > KS_JSON_MAX_BYTES)
         ks_logf(log, KS_WARN,
-                "'%s' has %zu MiB: ksweep reads JSON of at most %d MiB, so it cannot be used as a "
-                "config; filter it, or export parts",
+                "'%s' has %zu MiB, but ksweep reads at most %d MiB of JSON, so it cannot be used "
+                "as a config; add a filter, or export it in parts",
                 w->cfg->export, n >> 20, KS_JSON_MAX_BYTES >> 20);
 }
 
@@ -187,11 +185,11 @@ static int add_all(struct work *w, struct ks_err *err)
 static int check_options(const struct config *c, struct ks_err *err)
 {
     if (c->list + c->count + c->traits + (c->export != NULL) > 1)
-        return ks_fail(err, KS_EINVAL, "only one of --list, --count, --traits and --export");
+        return ks_fail(err, KS_EINVAL, "give only one of --list, --count, --traits and --export");
     if (c->traits && c->json)
-        return ks_fail(err, KS_EINVAL, "--traits has no JSON: --export FILE.json has all traits");
+        return ks_fail(err, KS_EINVAL, "--traits cannot print JSON: use --export FILE.json");
     if (c->format != AUTO && !c->export)
-        return ks_fail(err, KS_EINVAL, "--format is of an --export FILE");
+        return ks_fail(err, KS_EINVAL, "--format needs --export FILE");
     return 0;
 }
 
@@ -202,14 +200,15 @@ static int check_arch(const struct ks_family *f, const char *arch, struct ks_err
     const struct ks_backend *b = ks_family_backend(f);
 
     if (b && ks_backend_is(b, KS_BACKEND_GPU) && !ks_arch_is_gpu(arch))
-        return ks_fail(err, KS_EINVAL,
-                       "--arch %s is %s CPU, family %s is for GPUs: name one, such as --arch %s",
-                       arch, strcmp(arch, KS_ARCH_NATIVE) == 0 ? "this" : "a", f->name,
-                       ks_arch_example(b->archs));
+        return ks_fail(
+            err, KS_EINVAL,
+            "--arch %s is %s CPU, but family %s is for GPUs: name a GPU, such as --arch %s", arch,
+            strcmp(arch, KS_ARCH_NATIVE) == 0 ? "this" : "a", f->name, ks_arch_example(b->archs));
     if (b && b->archs == KS_ARCHS_CPU && ks_arch_is_gpu(arch))
-        return ks_fail(err, KS_EINVAL,
-                       "--arch %s is a GPU, family %s is for CPUs: name one, such as --arch %s",
-                       arch, f->name, ks_arch_example(b->archs));
+        return ks_fail(
+            err, KS_EINVAL,
+            "--arch %s is a GPU, but family %s is for CPUs: name a CPU, such as --arch %s", arch,
+            f->name, ks_arch_example(b->archs));
     return 0;
 }
 
@@ -248,9 +247,8 @@ static int run(struct ks_call *call, struct ks_err *err)
 
 const struct ks_command ks_cmd_kernels = {
     .name = "kernels",
-    .summary =
-        "Expand kernel configs (ours, Composable Kernel's, T1, exports): the instances, what "
-        "cannot run, what is left out.",
+    .summary = "Expand kernel configs (ksweep's, Composable Kernel's, T1, exports): list the "
+               "instances, which of them cannot run, and what is left out.",
     .usage =
         "kernels CONFIG... [--arch A] [--filter EXPR] [--filter-file FILE] [--list | --count | "
         "--traits | --export FILE [--format F]] [--json]",

@@ -39,7 +39,7 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 1e6,
       .arg = "N",
-      .help = "devices that will measure; 0 = the cores of this host, of GPUs one" },
+      .help = "number of devices that measure; 0 = the cores of this host, or one GPU" },
     { .name = "per-node",
       .type = KS_OPT_U32,
       .offset = AT(per_node),
@@ -47,7 +47,7 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 1024,
       .arg = "N",
-      .help = "how many nodes of N devices to request, and for how long" },
+      .help = "print how many nodes with N devices each to request, and for how long" },
     { .name = "walltime",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(walltime_ms),
@@ -55,74 +55,73 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 4e9,
       .arg = "TIME",
-      .help = "with --per-node: the fewest nodes that are done within it (4h)" },
+      .help = "with --per-node: print the fewest nodes that finish within this time (4h)" },
     { .name = "list",
       .type = KS_OPT_BOOL,
       .offset = AT(is_list),
       .def = "no",
-      .help = "every problem, not only the first ten" },
+      .help = "list every problem, not only the first ten" },
     { .name = "commands",
       .type = KS_OPT_BOOL,
       .offset = AT(commands),
       .def = "no",
-      .help = "of a job that runs programs: only their command lines, for a shell" },
+      .help = "for a job that runs programs: print only their command lines, for a shell" },
     { .name = "backend",
       .type = KS_OPT_STR,
       .offset = AT(backend),
       .arg = "NAME",
-      .help = "as if to measure on host, hip, cuda or sim instead of the job's device" },
+      .help = "plan for host, hip, cuda or sim instead of the job's backend" },
     { .name = "arch",
       .type = KS_OPT_STR,
       .offset = AT(arch),
       .arg = "ARCH",
-      .help = "for this arch instead of the job's: native, gfx942, sm_90, x86-64-v3, ..." },
+      .help = "architecture to use instead of the job's: native, gfx942, sm_90, x86-64-v3, ..." },
     { .name = "prune",
       .type = KS_OPT_ENUM,
       .offset = AT(prune),
       .def = "job",
       .choices = ks_prune_choices,
       .arg = "WHAT",
-      .help = "as of ksweep run" },
+      .help = "same as for ksweep run" },
     { .name = "cache",
       .type = KS_OPT_STR,
       .offset = AT(cache_dir),
       .arg = "DIR",
-      .help = "build cache, where it is seen which instances are the same code; default "
-              "$XDG_CACHE_HOME/ksweep" },
+      .help = "directory of the build cache, which shows which instances share machine code; "
+              "default $XDG_CACHE_HOME/ksweep" },
     { .name = "trust-cache",
       .type = KS_OPT_BOOL,
       .offset = AT(trust_cache),
       .def = "no",
-      .help = "use a build cache that others own or may write" },
+      .help = "use a build cache that other users own or can write" },
     { .name = "show-binding",
       .type = KS_OPT_BOOL,
       .offset = AT(show_binding),
       .def = "no",
-      .help =
-          "only the map of ranks to devices, cores and memory; under mpirun or srun as the run" },
+      .help = "print only the map of ranks to devices, cores and memory; start it under mpirun or "
+              "srun like the run" },
     { .name = "oversubscribe",
       .type = KS_OPT_BOOL,
       .offset = AT(oversubscribe),
       .def = "no",
-      .help = "with --show-binding: as of ksweep run" },
+      .help = "with --show-binding: same as for ksweep run" },
     { .name = "host-domain",
       .type = KS_OPT_ENUM,
       .offset = AT(host_domain),
       .def = "core",
       .choices = ks_host_domains,
       .arg = "DOMAIN",
-      .help = "with --show-binding: as of ksweep run" },
+      .help = "with --show-binding: same as for ksweep run" },
     { .name = "export-grid",
       .type = KS_OPT_STR,
       .offset = AT(export_grid),
       .arg = "FILE",
-      .help =
-          "only write the resolved grid to FILE, for machines without JSON (docs/grid-file.md)" },
+      .help = "only write the resolved grid to FILE, for hosts without JSON (docs/grid-file.md)" },
     { .name = "json",
       .type = KS_OPT_BOOL,
       .offset = AT(json),
       .def = "no",
-      .help = "print JSON: the map of --show-binding, else time and nodes" },
+      .help = "print JSON: with --show-binding the map, else time and nodes" },
     KS_OPT_END
 };
 #undef AT
@@ -160,12 +159,12 @@ static void print_aliases(const struct ks_grid *g, const struct ks_plan_codes *k
     if (k->is_sim)
         return;
     if (k->why[0]) {
-        ks_cmd_printf("which of them are the same machine code is not known: %s\n", k->why);
+        ks_cmd_printf("how many of them share machine code is not known: %s\n", k->why);
         return;
     }
-    ks_cmd_printf(
-        "%llu of them need not be measured: their machine code is another instance's (%u groups",
-        (unsigned long long)n_aliased, k->aliases.n_groups);
+    ks_cmd_printf("%llu of them need not be measured: they have the machine code of another "
+                  "instance (%u groups",
+                  (unsigned long long)n_aliased, k->aliases.n_groups);
     if (k->n_built < g->n_instances)
         ks_cmd_printf(" among the %u of %u instances that are built", k->n_built, g->n_instances);
     ks_cmd_printf(")\n");
@@ -176,12 +175,12 @@ static void print_pruned(const struct ks_grid *g, const struct ks_plan_codes *k,
     if (g->job.prune.by != KS_PRUNE_SPILL)
         return;
     if (k->why[0] || k->is_sim)
-        ks_cmd_printf(
-            "cells of kernels that spill are left out; which these are is not known yet\n");
+        ks_cmd_printf("cells of kernels that spill registers will be left out; which these are is "
+                      "known after the build\n");
     else
-        ks_cmd_printf(
-            "%llu are left out: their kernels spill (a share of %g is measured as control)\n",
-            (unsigned long long)n_pruned, g->job.prune.control);
+        ks_cmd_printf("%llu are left out: their kernels spill registers (a share of %g is measured "
+                      "as control)\n",
+                      (unsigned long long)n_pruned, g->job.prune.control);
 }
 
 static bool has_exclude(const struct ks_job *job)
@@ -210,9 +209,9 @@ static void print_refusals(const struct ks_plan_codes *k, const struct ks_plan_t
     if (k->is_sim || !t->n_runnable)
         return;
     if (why[0])
-        ks_cmd_printf("how many more their instances refuse is not known: %s", why);
+        ks_cmd_printf("how many more the instances reject is not known: %s", why);
     else
-        ks_cmd_printf("%s%llu more are unsupported: the instance refuses the problem",
+        ks_cmd_printf("%s%llu more are unsupported: the instance rejects the problem",
                       k->refusals.stride > 1 ? "about " : "", (unsigned long long)t->n_refused);
     if (!why[0] && k->n_built < n_instances)
         ks_cmd_printf(" (of the %u of %u instances that are built)", k->n_built, n_instances);
@@ -257,10 +256,9 @@ static void print_programs(const struct ks_grid *g, const struct ks_plan_codes *
     ks_cmd_printf("%s%s%s\n", g->job.name, g->job.why[0] ? ": " : "", g->job.why);
     ks_cmd_printf("%u problems x %u runs of programs = %llu cells\n", g->n_problems, g->n_instances,
                   (unsigned long long)ks_grid_n_cells(g));
-    ks_cmd_printf(
-        "Which instances a program has for a problem, how many rows that makes and how long a run "
-        "takes is known when it has ended; a run is ended after %u s (timeout_s).\n",
-        most_s);
+    ks_cmd_printf("The number of rows and the time of a run are only known after the run; each run "
+                  "is stopped after %u s (timeout_s).\n",
+                  most_s);
     print_problems(g, k, is_all);
 }
 
@@ -307,23 +305,19 @@ static void print_plan(const struct ks_grid *g, const struct ks_plan_codes *k,
     ks_cmd_printf("%s%s%s\n", g->job.name, g->job.why[0] ? ": " : "", g->job.why);
     print_size(g, k, t);
     if (has_exclude(&g->job)) /* none is news, too: of lists of another dtype or layout */
-        ks_cmd_printf("%u problems of the lists are left out (exclude)\n", g->n_left_out);
+        ks_cmd_printf("%u problems of the lists are left out by 'exclude'\n", g->n_left_out);
     print_pruned(g, k, t->n_pruned);
     print_aliases(g, k, t->n_aliased);
     print_time(g, k, t, devices);
     if (t->visits_s > 0) {
         print_seconds("about", t->visits_s);
-        ks_cmd_printf(
-            " of it for visits to the instances that may be the best (at most %u rounds)\n",
-            g->job.rounds.max);
+        ks_cmd_printf(" of it for visits, which measure contenders again (at most %u rounds)\n",
+                      g->job.rounds.max);
     }
     print_disk(&t->work);
-    ks_cmd_printf(
-        "Problems go to devices one after another in the order below (uses x flop); a device "
-        "keeps a problem to its end.\n");
-    ks_cmd_printf(
-        "A worker measures at most %u cells, then a fresh one takes over (isolate.batch).\n",
-        g->job.isolate.batch);
+    ks_cmd_printf("Devices take problems in the order below (uses x flop); a device finishes a "
+                  "problem before it takes the next.\n");
+    ks_cmd_printf("A worker is replaced after %u cells (isolate.batch).\n", g->job.isolate.batch);
     print_problems(g, k, is_all);
 }
 
@@ -367,11 +361,12 @@ static int show_commands(const struct ks_grid *g, struct ks_err *err)
     struct ks_buf text;
     uint64_t n_left_out = 0;
     if (!ks_job_runs_programs(&g->job))
-        return ks_fail(err, KS_EINVAL, "--commands: the job runs no programs");
+        return ks_fail(err, KS_EINVAL,
+                       "--commands: the job runs no programs that time their own kernels");
     ks_buf_init(&text);
     int rc = ks_programs_commands(g, &text, &n_left_out, err);
     if (rc == 0 && n_left_out)
-        ks_buf_printf(&text, "# %llu problems are left out: the program cannot run them\n",
+        ks_buf_printf(&text, "# %llu problems are left out because the program cannot run them\n",
                       (unsigned long long)n_left_out);
     if (rc == 0)
         rc = ks_emit(&text, NULL, err);
@@ -405,7 +400,7 @@ static void warn_of_libraries(const struct ks_grid *g, const struct ks_cmd_env *
 {
     struct ks_err why;
     if (ks_libraries_check(g, env->warden, &why) < 0)
-        ks_logf(&env->log, KS_WARN, "%s; 'ksweep run' would refuse this on this host", why.text);
+        ks_logf(&env->log, KS_WARN, "%s; 'ksweep run' would fail on this host", why.text);
 }
 
 static int plan(struct ks_call *call, struct ks_err *err)
@@ -436,8 +431,8 @@ out:
 
 const struct ks_command ks_cmd_plan = {
     .name = "plan",
-    .summary = "What a job would do and how long it may take; touches nothing but the file of "
-               "--export-grid.",
+    .summary = "Show what a job would measure and how long it may take; writes nothing but the "
+               "file of --export-grid.",
     .usage =
         "plan JOB [--backend NAME] [--arch ARCH] [--devices N] [--per-node N [--walltime TIME]] "
         "[--list | --commands] [--json] [--cache DIR] [--show-binding] [--export-grid FILE]",

@@ -27,15 +27,15 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(from),
       .arg = "KIND",
-      .help = "csv, ck (CSV of Composable Kernel), generator (JSON), miopen (command lists and "
-              "logs), ckprofiler (command lines), fdb (find-db keys), pytorch (operators for "
-              "replay, JSON), ck-config (its JSON array) or trace (of a profiler); default auto: "
-              "by the file's content" },
+      .help = "format of the files: csv, ck (CSV of Composable Kernel), generator (JSON), miopen "
+              "(command lists and logs), ckprofiler (command lines), fdb (find-db keys), pytorch "
+              "(operators for replay, JSON), ck-config (JSON array of Composable Kernel) or trace "
+              "(of a profiler); default auto: detected from the content" },
     { .name = "exclude",
       .type = KS_OPT_LIST,
       .offset = AT(excludes),
       .arg = "FILE",
-      .help = "leave out the problems that this list holds; may be given several times" },
+      .help = "leave out the problems of this list; can be repeated" },
     { .name = "sample",
       .type = KS_OPT_U64,
       .offset = AT(sample),
@@ -43,24 +43,24 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 1e9,
       .arg = "N",
-      .help = "keep a random choice of N distinct problems; 0 = all" },
+      .help = "keep a random sample of N distinct problems; 0 = all" },
     { .name = "seed",
       .type = KS_OPT_U64,
       .offset = AT(seed),
       .def = "0",
       .arg = "S",
-      .help = "of the choice" },
+      .help = "seed of the random sample" },
     { .name = "stratified",
       .type = KS_OPT_BOOL,
       .offset = AT(stratified),
       .def = "no",
-      .help = "every shape class has its share of the choice, and at least one problem" },
+      .help = "give every shape class its share of the sample, and at least one problem" },
     { .name = "list",
       .type = KS_OPT_BOOL,
       .offset = AT(list),
       .def = "no",
-      .help = "print the problems as CSV; in front their ids, shape classes, products per output "
-              "element, operations and the bytes of their operands" },
+      .help = "print the problems as CSV, preceded by id, shape class, products per output "
+              "element, operations and bytes of the operands" },
     { .name = "count",
       .type = KS_OPT_BOOL,
       .offset = AT(count),
@@ -71,40 +71,40 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(export),
       .arg = "FILE",
-      .help = "write the problems as CSV that ksweep reads" },
+      .help = "write the problems as CSV for ksweep" },
     { .name = "leaks",
       .type = KS_OPT_STR,
       .offset = AT(leaks),
       .arg = "FILE",
-      .help = "print which problems of this validation set are among them; exit 1 if any is" },
+      .help = "print the problems of this validation set that are also in the files; exit status 1 "
+              "if there is any" },
     { .name = "to",
       .type = KS_OPT_STR,
       .offset = AT(to),
       .arg = "FORM",
-      .help =
-          "write the problems for another program: ck-profiler (command lines), ck-config (JSON "
-          "array), miopen (command lines), ck-csv or csv; what the program cannot run is left "
-          "out and counted; nothing runs" },
+      .help = "write the problems for another program: ck-profiler (command lines), ck-config "
+              "(JSON array), miopen (command lines), ck-csv or csv; problems that the program "
+              "cannot run are left out and counted; nothing is run" },
     { .name = "ck-version",
       .type = KS_OPT_ENUM,
       .offset = AT(ck_version),
       .def = "2025",
       .choices = ks_ck_version_names,
       .arg = "YEAR",
-      .help = "generation of ckProfiler, which decides the arguments" },
+      .help = "release year of ckProfiler, which determines the arguments" },
     { .name = "compat",
       .type = KS_OPT_ENUM,
       .offset = AT(compat),
       .def = "none",
       .choices = ks_ck_compat_names,
       .arg = "FORM",
-      .help = "as Composable Kernel's converter writes it, fp16 and layout 3 whatever the problem: "
-              "its readme or its code" },
+      .help = "write what Composable Kernel's converter writes according to its readme or its "
+              "code: fp16 and layout 3 for every problem" },
     { .name = "program",
       .type = KS_OPT_STR,
       .offset = AT(program),
       .arg = "PATH",
-      .help = "the program of command lines; --compat readme: the directory of the programs" },
+      .help = "program in the command lines; with --compat readme: directory of the programs" },
     { .name = "max-ops",
       .type = KS_OPT_U64,
       .offset = AT(max_ops),
@@ -116,12 +116,12 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "FILE",
-      .help = "with --to: write there instead of to standard output" },
+      .help = "with --to: write to FILE instead of standard output" },
     { .name = "quiet",
       .type = KS_OPT_BOOL,
       .offset = AT(quiet),
       .def = "no",
-      .help = "with --to: no summary on standard error" },
+      .help = "with --to: print no summary on standard error" },
     { .name = "json", .type = KS_OPT_BOOL, .offset = AT(json), .def = "no", .help = "print JSON" },
     KS_OPT_END
 };
@@ -149,7 +149,7 @@ static int read_files(struct ks_problem_set *set, const char *from, const char *
     for (int i = 0; rc == 0 && i < n; i++)
         rc = ks_problem_set_read(set, files[i], from ? from : "auto", false, err);
     if (rc == 0 && set->n_commands == 0)
-        rc = ks_fail(err, KS_EINVAL, "no problem in '%s'%s", files[0],
+        rc = ks_fail(err, KS_EINVAL, "'%s'%s: no problem was found", files[0],
                      n > 1 ? " and the others" : "");
     return rc;
 }
@@ -198,7 +198,7 @@ static int emit(const struct ks_problem_set *set, const struct config *cfg,
     int rc;
 
     if (cfg->export && set->n == 0)
-        return ks_fail(err, KS_EINVAL, "no problem is left: '%s' is not written", cfg->export);
+        return ks_fail(err, KS_EINVAL, "no problem is left, so '%s' is not written", cfg->export);
     ks_buf_init(&b);
     if (cfg->export)
         ks_problems_csv(set, false, &b);
@@ -278,9 +278,10 @@ static int find_form(const char *name, int *out, struct ks_err *err)
             return 0;
         }
     near = ks_nearest(name, ks_problems_form_names);
-    return ks_fail(err, KS_EINVAL,
-                   "--to: '%.40s' is none of ck-profiler, ck-config, miopen, ck-csv, csv%s%s%s",
-                   name, near ? "; did you mean '" : "", near ? near : "", near ? "'" : "");
+    return ks_fail(
+        err, KS_EINVAL,
+        "--to: unknown format '%.40s'; known are ck-profiler, ck-config, miopen, ck-csv, csv%s%s%s",
+        name, near ? "; did you mean '" : "", near ? near : "", near ? "'" : "");
 }
 
 static int show(const struct ks_problem_set *set, const struct config *cfg,
@@ -332,7 +333,8 @@ static int run(struct ks_call *call, struct ks_err *err)
     const struct config *c = call->cfg;
 
     if (c->list + c->count + (c->export != NULL) + (c->leaks != NULL) + (c->to != NULL) > 1)
-        return ks_fail(err, KS_EINVAL, "only one of --list, --count, --export, --leaks and --to");
+        return ks_fail(err, KS_EINVAL,
+                       "give only one of --list, --count, --export, --leaks and --to");
     if (!c->to && (c->program || c->output || c->quiet || c->max_ops))
         return ks_fail(err, KS_EINVAL, "--program, --output, --quiet and --max-ops need --to");
     if (c->compat != KS_CK_TRUE && (!c->to || strncmp(c->to, "ck-", 3) != 0))
@@ -342,8 +344,7 @@ static int run(struct ks_call *call, struct ks_err *err)
 
 const struct ks_command ks_cmd_problems = {
     .name = "problems",
-    .summary =
-        "Read problem lists: what they hold, what is refused and why, canonical and distinct.",
+    .summary = "Read problem lists: print the distinct problems, and what was refused and why.",
     .usage =
         "problems FILE... [--from KIND] [--exclude FILE]... [--sample N --seed S "
         "[--stratified]] [--list | --count | --export FILE | --leaks FILE | --to FORM] [--json]",

@@ -31,30 +31,30 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 1024,
       .arg = "N",
-      .help = "start N ranks on this host and end with the sweep's exit status; 0: this process is "
-              "one rank, or one of those that mpirun or srun started" },
+      .help = "start N ranks on this host and exit with the status of the sweep; 0: run as a "
+              "single rank, or as one of those that mpirun or srun started" },
     { .name = "out",
       .letter = 'o',
       .type = KS_OPT_STR,
       .offset = AT(dir),
       .arg = "DIR",
-      .help = "where the journal and the results go; default ./<job name>.ksweep" },
+      .help = "directory for the journal and the results; default ./<job name>.ksweep" },
     { .name = "resume",
       .type = KS_OPT_BOOL,
       .offset = AT(resume),
       .def = "no",
-      .help = "go on with what DIR holds; final outcomes are kept" },
+      .help = "continue the run in DIR; final outcomes are kept" },
     { .name = "extend",
       .type = KS_OPT_BOOL,
       .offset = AT(extend),
       .def = "no",
-      .help = "resume with a job whose grid has grown" },
+      .help = "resume with a job that has more problems or instances than the run" },
     { .name = "retry",
       .type = KS_OPT_STR,
       .offset = AT(retry),
       .arg = "OUTCOME,...",
-      .help = "resume, and measure cells that ended so once more; contaminated: those that are ok, "
-              "but were disturbed" },
+      .help = "resume, and measure the cells with these outcomes again; contaminated: ok cells "
+              "that were disturbed" },
     { .name = "repeat",
       .type = KS_OPT_U32,
       .offset = AT(repeat),
@@ -62,16 +62,15 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = KS_JOB_REPEATS,
       .arg = "N",
-      .help = "of programs that time kernels themselves: N runs per problem, instead of the job's; "
-              "0 = as the job says" },
+      .help = "for programs that time their own kernels: N runs per problem; 0 = as in the job" },
     { .name = "progress",
       .type = KS_OPT_ENUM,
       .offset = AT(progress),
       .def = "auto",
       .choices = ks_show_choices,
       .arg = "HOW",
-      .help = "a line with a bar that is rewritten in place, lines of the log, or nothing; auto: a "
-              "bar where standard error is a terminal" },
+      .help = "bar: one line rewritten in place; lines: log lines; none: nothing; auto: bar if "
+              "standard error is a terminal, else lines" },
     { .name = "max-time",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(max_time_ms),
@@ -79,8 +78,8 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 4e9,
       .arg = "TIME",
-      .help = "start nothing that would end later (30m, 8h); 0 = what $SLURM_JOB_END_TIME leaves, "
-              "less the grace, else no limit" },
+      .help = "time limit (30m, 8h): start no work that would end later; 0 = until "
+              "$SLURM_JOB_END_TIME less --grace, else no limit" },
     { .name = "grace",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(grace_ms),
@@ -88,59 +87,60 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 4e9,
       .arg = "TIME",
-      .help = "after a signal: gather only if it is expected to take no longer" },
+      .help =
+          "after a signal: gather the results only if that is expected to take at most this long" },
     { .name = "oversubscribe",
       .type = KS_OPT_BOOL,
       .offset = AT(oversubscribe),
       .def = "no",
-      .help = "let ranks without a device or core of their own share one; flags their rows" },
+      .help = "let ranks without a device or core of their own share one; their rows are flagged" },
     { .name = "host-domain",
       .type = KS_OPT_ENUM,
       .offset = AT(host_domain),
       .def = "core",
       .choices = ks_host_domains,
       .arg = "DOMAIN",
-      .help =
-          "host backend: one rank measures on every core, on every last-level cache (l3), or on "
-          "every socket" },
+      .help = "host backend: what one rank measures on: a core, all cores of a last-level cache "
+              "(l3), or a socket" },
     { .name = "take-over",
       .type = KS_OPT_BOOL,
       .offset = AT(take_over),
       .def = "no",
-      .help = "resume without waiting for a silent owner on another host" },
+      .help =
+          "resume without waiting until the previous owner on another host was silent for 60 s" },
     { .name = "accept-rebuild",
       .type = KS_OPT_BOOL,
       .offset = AT(accept_rebuild),
       .def = "no",
-      .help = "resume although kernels were rebuilt from other sources or by another compiler" },
+      .help = "resume even if kernels were rebuilt from other sources or with another compiler" },
     { .name = "trust-cache",
       .type = KS_OPT_BOOL,
       .offset = AT(trust_cache),
       .def = "no",
-      .help = "use a build cache that others own or may write" },
+      .help = "use a build cache that other users own or can write" },
     { .name = "cache",
       .type = KS_OPT_STR,
       .offset = AT(cache_dir),
       .arg = "DIR",
-      .help = "build cache; default $XDG_CACHE_HOME/ksweep" },
+      .help = "directory of the build cache; default $XDG_CACHE_HOME/ksweep" },
     { .name = "backend",
       .type = KS_OPT_STR,
       .offset = AT(backend),
       .arg = "NAME",
-      .help = "measure on host, hip, cuda or sim instead of the job's device" },
+      .help = "measure on host, hip, cuda or sim instead of the job's backend" },
     { .name = "arch",
       .type = KS_OPT_STR,
       .offset = AT(arch),
       .arg = "ARCH",
-      .help = "for this arch instead of the job's: native, gfx942, sm_90, x86-64-v3, ..." },
+      .help = "architecture to use instead of the job's: native, gfx942, sm_90, x86-64-v3, ..." },
     { .name = "prune",
       .type = KS_OPT_ENUM,
       .offset = AT(prune),
       .def = "job",
       .choices = ks_prune_choices,
       .arg = "WHAT",
-      .help = "spill: leave out instances that spill registers or use scratch memory, but for a "
-              "share of their cells as control; none: measure all; job: as the job says" },
+      .help = "spill: leave out instances that spill registers or use scratch memory, except for a "
+              "share of their cells as control; none: measure all; job: as in the job" },
     { .name = "lost-after",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(lost_after_ms),
@@ -148,7 +148,7 @@ static const struct ks_opt opts[] = {
       .min = 1000,
       .max = 3.6e6,
       .arg = "TIME",
-      .help = "silence after which a rank counts as lost" },
+      .help = "time without a sign of life after which a rank is declared lost" },
     KS_OPT_END
 };
 #undef AT
@@ -180,7 +180,9 @@ static int gather(const struct ks_log *log, const struct ks_run_options *o,
     *done_out = false;
     memset(totals_out, 0, sizeof(*totals_out));
     if (r->by_signal && expected_s * 1000 > o->grace_ms) {
-        ks_logf(log, KS_WARN, "results are not gathered (about %.0f s, more than the grace): %s",
+        ks_logf(log, KS_WARN,
+                "the results are not gathered, which would take about %.0f s, longer than --grace; "
+                "run: %s",
                 expected_s, command);
         return 0;
     }
@@ -190,7 +192,8 @@ static int gather(const struct ks_log *log, const struct ks_run_options *o,
         rc = ks_store_gather(dirs, 1, path, NULL, totals_out, &err);
     *done_out = rc == 0;
     if (rc < 0)
-        ks_logf(log, KS_ERROR, "%s; the journal is whole: %s", err.text, command);
+        ks_logf(log, KS_ERROR, "%s; the journal is complete, try again with: %s", err.text,
+                command);
     return rc;
 }
 
@@ -261,22 +264,22 @@ static int on_exists(void *arg, const char *dir, struct ks_err *err)
     int rc;
     if (ks_path_join(journal, sizeof(journal), dir, "journal", NULL) < 0 ||
         !ks_path_is_dir(journal))
-        return ks_fail(err, KS_EEXIST,
-                       "'%s' exists, and is not the directory of a run: choose another with --out",
-                       dir);
+        return ks_fail(
+            err, KS_EEXIST,
+            "'%s' exists and is not the directory of a run: choose another one with --out", dir);
     ks_buf_init(&command);
     if (ks_status_exit(dir, NULL) <= KS_EXIT_LOOK) {
         ks_buf_printf(&command, "ksweep-analyze report ");
         ks_path_join(journal, sizeof(journal), dir, "results.h5", NULL);
         ks_shell_put(&command, journal);
         rc = ks_fail(err, KS_EEXIST,
-                     "'%s' exists, and is complete; its report: %s; to measure again, choose "
+                     "'%s' exists and is complete; for its report: %s; to measure again, choose "
                      "another directory with --out",
                      dir, ks_buf_text(&command));
     } else {
         ks_run_put_resume(opts, c->options, dir, &command);
         rc = ks_fail(err, KS_EEXIST,
-                     "'%s' exists, and is not complete; go on with: %s (or choose another "
+                     "'%s' exists and is not complete; resume with: %s (or choose another "
                      "directory with --out)",
                      dir, ks_buf_text(&command));
     }
@@ -357,9 +360,8 @@ static int run(struct ks_call *call, struct ks_err *err)
 
 const struct ks_command ks_cmd_run = {
     .name = "run",
-    .summary =
-        "Measure every cell of a job's grid, verified and journalled: with -n N ranks on this "
-        "host; on a cluster under mpirun or srun.",
+    .summary = "Measure and verify every cell of a job: with -n N ranks on this host, or under "
+               "mpirun or srun on a cluster.",
     .usage = "run JOB [-n N] [--backend NAME] [--arch ARCH] [--out DIR] [--resume] [--extend] "
              "[--retry OUTCOME] [--max-time TIME]",
     .opts = opts,

@@ -33,7 +33,7 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 1e6,
       .arg = "N",
-      .help = "nodes to request; 0 = the fewest that complete the sweep within --walltime" },
+      .help = "number of nodes; 0 = the fewest that complete the sweep within --walltime" },
     { .name = "per-node",
       .type = KS_OPT_U32,
       .offset = AT(per_node),
@@ -41,7 +41,7 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 1024,
       .arg = "N",
-      .help = "devices, and ranks, per node; 0 = 8 GPUs, or the cores of this host" },
+      .help = "devices per node, one rank each; 0 = 8 GPUs, or the cores of this host" },
     { .name = "walltime",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(walltime_ms),
@@ -49,8 +49,8 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 4e9,
       .arg = "TIME",
-      .help = "time limit of one Slurm job (4h); 0 = what the plan needs, at most 24 h: the job "
-              "goes on in further ones until it is complete" },
+      .help = "time limit of one Slurm job (4h); 0 = as planned, at most 24 h; further jobs "
+              "continue the sweep until it is complete" },
     { .name = "out",
       .letter = 'o',
       .type = KS_OPT_STR,
@@ -67,32 +67,33 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(partition),
       .arg = "NAME",
-      .help = "partition; left for you to fill in where it is not given" },
+      .help = "partition; without it the script has a line to fill in" },
     { .name = "account",
       .type = KS_OPT_STR,
       .offset = AT(account),
       .arg = "NAME",
-      .help = "account; left for you to fill in where it is not given" },
+      .help = "account; without it the script has a line to fill in" },
     { .name = "chain",
       .type = KS_OPT_BOOL,
       .offset = AT(chain),
       .def = "no",
-      .help = "where jobs may not be requeued: each job submits its successor" },
+      .help = "for sites where jobs cannot be requeued: each job submits its successor" },
     { .name = "backend",
       .type = KS_OPT_STR,
       .offset = AT(backend),
       .arg = "NAME",
-      .help = "as of ksweep run" },
+      .help = "same as for ksweep run" },
     { .name = "arch",
       .type = KS_OPT_STR,
       .offset = AT(arch),
       .arg = "ARCH",
-      .help = "as of ksweep run" },
+      .help = "same as for ksweep run" },
     { .name = "cache",
       .type = KS_OPT_STR,
       .offset = AT(cache_dir),
       .arg = "DIR",
-      .help = "build cache of the plan and of the run; default $XDG_CACHE_HOME/ksweep" },
+      .help = "directory of the build cache, for the plan and for the run; default "
+              "$XDG_CACHE_HOME/ksweep" },
     KS_OPT_END
 };
 #undef AT
@@ -124,7 +125,7 @@ static int check_walltime(const struct ks_plan_work *w, double walltime_s, struc
     if (walltime_s >= least_s)
         return 0;
     return ks_fail(err, KS_EINVAL,
-                   "--walltime %.0fs can never work: measuring ends %.0f s before the time limit, "
+                   "--walltime %.0fs is too short: measuring stops %.0f s before the time limit, "
                    "and the longest cell may take %.0f s; give at least %.0fm",
                    walltime_s, LEAD_S, ceil(w->longest_cell_s), least_s / 60);
 }
@@ -181,29 +182,30 @@ static void put_number(struct ks_buf *to, const char *why, const char *option, u
 static void put_options(const struct ks_grid *g, const struct config *c, const struct request *r,
                         struct ks_buf *to)
 {
-    put_option(to, "the name in squeue", "job-name", g->job.name);
-    put_option(to, "one log for all lives of the job", "output", "%x-%j.log");
-    put_option(to, "appended to, not overwritten, when the job is requeued", "open-mode", "append");
-    put_option(to,
-               r->is_complete ? "time limit: the plan's estimate, a quarter more, and five minutes "
-                                "for start and end"
-                              : "time limit of one job; the sweep needs several, one after another",
-               "time", r->time);
-    put_number(to, "nodes; more can be of no use (ksweep plan JOB --per-node says how many are)",
-               "nodes", r->fit.nodes);
+    put_option(to, "name of the job in squeue", "job-name", g->job.name);
+    put_option(to, "one log for all starts of the job", "output", "%x-%j.log");
+    put_option(to, "append to the log when the job is requeued", "open-mode", "append");
+    put_option(
+        to,
+        r->is_complete
+            ? "time limit: the planned time, plus a quarter, plus five minutes for start and end"
+            : "time limit of one job; the sweep needs several in a row",
+        "time", r->time);
+    put_number(to, "nodes; 'ksweep plan JOB --per-node N' shows how many can be used", "nodes",
+               r->fit.nodes);
     put_number(to, r->is_gpu ? "one rank per GPU" : "one rank per core that measures",
                "ntasks-per-node", r->per_node);
     if (r->is_gpu)
         put_number(to, "all of a node's GPUs", "gpus-per-node", r->per_node);
-    put_option(to, "neighbours would disturb the times", "exclusive", NULL);
-    put_option(to, "the shell is told 300 s before the time limit: lead_s below is the same",
+    put_option(to, "other jobs on the node would disturb the times", "exclusive", NULL);
+    put_option(to, "signal the script 300 s before the time limit; lead_s below must be the same",
                "signal", "B:USR1@300");
-    put_option(to, "a node that fails costs its ranks, not the job", "no-kill", NULL);
+    put_option(to, "a failed node ends its ranks, not the job", "no-kill", NULL);
     put_option(to,
-               c->chain ? "jobs are not requeued: each submits its successor"
-                        : "the job requeues itself until every cell has an outcome",
+               c->chain ? "do not requeue: each job submits its successor"
+                        : "requeue the job until every cell has an outcome",
                c->chain ? "no-requeue" : "requeue", NULL);
-    ks_buf_printf(to, "# your site's: fill in the name, and remove one # (or delete the line)\n");
+    ks_buf_printf(to, "# for your site: fill in the name and remove one #, or delete the line\n");
     put_site(to, "partition", c->partition);
     put_site(to, "account", c->account);
 }
@@ -245,19 +247,17 @@ static int put_run_options(const struct config *c, struct ks_buf *to, struct ks_
     put_run_option(to, "--backend", c->backend);
     put_run_option(to, "--arch", c->arch);
     put_run_option(to, "--cache", c->cache_dir ? cache : NULL);
-    ks_buf_printf(to, " )  # of ksweep run\n");
+    ks_buf_printf(to, " )  # options of ksweep run\n");
     return 0;
 }
 
 /* What every script ends with: the shared part lies beside the program. */
-static const char tail[] = "\n# The rest needs no edit: slurm/common.sh runs the sweep, looks at "
-                           "its status, and goes on.\n"
-                           "bin=$(dirname \"$(command -v \"$ksweep\")\")\n"
-                           "for dir in \"$bin/../share/ksweep/slurm\" \"$bin/../../slurm\"; do\n"
-                           "    [ -r \"$dir/common.sh\" ] && . \"$dir/common.sh\" && break\n"
-                           "done\n"
-                           "[ \"$(type -t ks_main)\" = function ] || { echo \"no common.sh; is "
-                           "ksweep=$ksweep right?\"; exit 2; }\n";
+static const char tail[] =
+    "\n# Do not edit below: slurm/common.sh runs the sweep, checks its status, and continues "
+    "it.\nbin=$(dirname \"$(command -v \"$ksweep\")\")\nfor dir in \"$bin/../share/ksweep/slurm\" "
+    "\"$bin/../../slurm\"; do\n    [ -r \"$dir/common.sh\" ] && . \"$dir/common.sh\" && "
+    "break\ndone\n[ \"$(type -t ks_main)\" = function ] || { echo \"common.sh was not found; is "
+    "ksweep=$ksweep correct?\"; exit 2; }\n";
 
 /* job_path: as named; a bare name stands for an installed job, whose file the grid knows. */
 static int put_script(const struct ks_grid *g, const struct config *c, const char *job_path,
@@ -282,13 +282,13 @@ static int put_script(const struct ks_grid *g, const struct config *c, const cha
         ks_buf_printf(to, "about %.0f min of measuring.\n", ceil(r->fit.expected_s / 60));
     ks_buf_printf(to, "# Submit with: sbatch FILE\n");
     put_options(g, c, r, to);
-    ks_buf_printf(to, "\n# what your site needs before MPI, HDF5 and hwloc are found:\n"
-                      "# module load openmpi hdf5 hwloc\n\n");
-    put_assignment(to, "job", job, "what to measure");
-    put_assignment(to, "out", dir, "where to, on a file system that all nodes share");
-    put_assignment(to, "ksweep", program, "the program");
-    ks_buf_printf(to, "lead_s=300  # as behind USR1@\ntries=3  # starts in a row without a new "
-                      "outcome, then it gives up\n");
+    ks_buf_printf(to, "\n# load the modules that your site has for MPI, HDF5 and hwloc:\n# module "
+                      "load openmpi hdf5 hwloc\n\n");
+    put_assignment(to, "job", job, "the job file");
+    put_assignment(to, "out", dir, "directory of the run, on a file system that all nodes share");
+    put_assignment(to, "ksweep", program, "the program, or its path");
+    ks_buf_printf(to, "lead_s=300  # the same as after USR1@ above\ntries=3  # give up after so "
+                      "many starts without a new outcome\n");
     rc = put_run_options(c, to, err);
     ks_buf_printf(to, "%s%s\n", tail, c->chain ? "ks_chain \"$0\" \"$@\"" : "ks_main");
     return rc;

@@ -24,21 +24,21 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_BOOL,
       .offset = AT(exit_code),
       .def = "no",
-      .help = "end with the run's exit code; 3 when status.json is missing or older than the "
+      .help = "exit with the run's exit status; 3 if status.json is missing or older than the "
               "journal" },
     { .name = "programs",
       .type = KS_OPT_BOOL,
       .offset = AT(programs),
       .def = "no",
-      .help = "print the runs of programs as JSON instead: command, exit, time, where the output "
-              "is, and the rate of success" },
+      .help = "print the runs of programs as JSON: command, exit status, time, file of the output, "
+              "and the success rate" },
     { .name = "watch",
       .letter = 'w',
       .type = KS_OPT_BOOL,
       .offset = AT(watch),
       .def = "no",
-      .help = "show a running sweep with its devices and last failures until it ends; rewritten in "
-              "place on a terminal, else a line every 10 s" },
+      .help = "follow a running sweep, with its devices and last failures, until it ends; on a "
+              "terminal rewritten in place, else one line every 10 s" },
     KS_OPT_END
 };
 #undef AT
@@ -136,7 +136,7 @@ static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_
     const char *text;
     const struct ks_job_rec *job = ks_ledger_job(l, &text);
     if (!job)
-        return ks_fail(err, KS_EFORMAT, "'%s': the journal holds no job yet", dir);
+        return ks_fail(err, KS_EFORMAT, "'%s': the journal does not contain the job yet", dir);
     ks_ledger_counts(l, &v->n);
     v->n_cells = ks_job_rec_n_cells(job);
     v->n_pending = v->n_cells > v->n.n_final ? v->n_cells - v->n.n_final : 0;
@@ -160,7 +160,7 @@ static void print_left(const struct view *v)
     ks_buf_init(&left);
     ks_progress_put_left(&v->progress, &left);
     if (left.len && !is_running(v))
-        ks_buf_printf(&left, " once it is resumed on %u device%s", v->progress.n_devices,
+        ks_buf_printf(&left, " after a resume on %u device%s", v->progress.n_devices,
                       v->progress.n_devices == 1 ? "" : "s");
     ks_cmd_printf("%s", ks_buf_text(&left));
     ks_buf_release(&left);
@@ -176,13 +176,13 @@ static void print_text(const struct view *v)
     ks_cmd_printf("cells     %llu of %llu", (unsigned long long)v->n.n_final,
                   (unsigned long long)v->n_cells);
     if (v->rate > 0)
-        ks_cmd_printf(", %.1f a second", v->rate);
+        ks_cmd_printf(", %.1f/s", v->rate);
     print_left(v);
     ks_cmd_printf("\nproblems  %u complete, %u partial, %u untouched\n", v->n_complete,
                   v->n_partial, v->n_untouched);
     if (v->has_rounds)
-        ks_cmd_printf("visits    %llu problems settled, %llu cut, %llu measurements; about %llu "
-                      "measurements remain, cells included\n",
+        ks_cmd_printf("visits    %llu problems settled, %llu cut short, %llu measurements; about "
+                      "%llu measurements remain, cells included\n",
                       (unsigned long long)v->n.n_races, (unsigned long long)v->n.n_cut,
                       (unsigned long long)v->n.n_visit_records, (unsigned long long)v->n_remaining);
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)
@@ -197,14 +197,14 @@ static void print_text(const struct view *v)
     if (v->n.n_contaminated)
         ks_cmd_printf("contaminated %llu\n", (unsigned long long)v->n.n_contaminated);
     if (v->n.n_controls)
-        ks_cmd_printf("controls  %llu aliases were measured all the same\n",
+        ks_cmd_printf("controls  %llu aliases were measured for comparison\n",
                       (unsigned long long)v->n.n_controls);
     if (v->n.n_prune_controls)
-        ks_cmd_printf("controls  %llu cells that pruning leaves out were measured all the same\n",
+        ks_cmd_printf("controls  %llu pruned cells were measured for comparison\n",
                       (unsigned long long)v->n.n_prune_controls);
     if (v->lost_hosts[0])
         ks_cmd_printf("lost      %s\n", v->lost_hosts);
-    ks_cmd_printf("journal   %u segments, %llu frames, %u damaged places, %u torn tails\n",
+    ks_cmd_printf("journal   %u segments, %llu frames, %u damaged places, %u incomplete ends\n",
                   v->totals.n_segments, (unsigned long long)v->totals.n_frames,
                   v->totals.n_damaged_places, v->totals.n_torn_tails);
     if (!v->owner.is_closed)
@@ -269,8 +269,9 @@ static int show(const char *dir, bool is_json, struct ks_err *err)
     struct view v = { .dir = dir, .progress = { .left_s = -1 } };
     struct ks_ledger *l = NULL;
     char journal[1100];
-    int rc = ks_path_is_dir(dir) ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
-                                 : ks_fail(err, KS_ENOENT, "'%s' is not a run's directory", dir);
+    int rc = ks_path_is_dir(dir)
+                 ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
+                 : ks_fail(err, KS_ENOENT, "'%s' is missing or not the directory of a run", dir);
     if (rc == 0)
         rc = ks_ledger_read(journal, &l, NULL, NULL, &v.totals, NULL, err);
     if (rc == 0)
@@ -301,8 +302,9 @@ static int status(struct ks_call *call, struct ks_err *err)
     const struct config *c = call->cfg;
     const char *dir = call->operands[0];
     const int n_views = c->watch + c->json + c->programs;
-    int rc =
-        n_views > 1 ? ks_fail(err, KS_EINVAL, "only one of --watch, --json and --programs") : 0;
+    int rc = n_views > 1
+                 ? ks_fail(err, KS_EINVAL, "give only one of --watch, --json and --programs")
+                 : 0;
 
     if (rc == 0 && c->programs)
         rc = show_programs(dir, err);
@@ -318,7 +320,7 @@ static int status(struct ks_call *call, struct ks_err *err)
 
 const struct ks_command ks_cmd_status = {
     .name = "status",
-    .summary = "How a run stands, live from its journal, or how it ended.",
+    .summary = "Show the state of a run, live from its journal, or how it ended.",
     .usage = "status DIR [--watch | --json | --programs] [--exit-code]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

@@ -76,8 +76,7 @@ static void put_trait(const struct ks_kernel_set *set, uint32_t i_family, uint32
         else
             n_absent++;
     if (n_absent)
-        ks_buf_printf(&line, "%sand %u more that do not occur here", line.len ? ", " : "",
-                      n_absent);
+        ks_buf_printf(&line, "%sand %u more that do not occur", line.len ? ", " : "", n_absent);
     ks_buf_printf(b, "  %s%s%s%s%s\n    ", trait->name, trait->key[0] ? " (" : "", trait->key,
                   trait->key[0] ? ")" : "", trait->kind == KS_TRAIT_NAME ? "  text" : "");
     ks_wrap_put(b, ks_buf_text(&line), 4, 4, width);
@@ -99,8 +98,8 @@ void ks_kernels_traits(const struct ks_kernel_set *set, unsigned width, struct k
     for (uint32_t i = 0; i < set->n_families; i++) {
         const struct ks_family *f = &set->families[i];
 
-        ks_buf_printf(b, "%s%s: names of its traits for --filter, their values, their meaning\n",
-                      i ? "\n" : "", f->name);
+        ks_buf_printf(b, "%s%s: traits for --filter, with values and meaning\n", i ? "\n" : "",
+                      f->name);
         for (uint32_t t = 0; t < f->n_traits; t++)
             put_trait(set, i, t, width, b);
         put_attributes(f, b);

@@ -47,12 +47,13 @@ static void close_env(void *opened)
 
 static const struct ks_program program = {
     .name = "ksweep",
-    .summary = "Measures every kernel instance on every problem, verifies each, loses nothing.",
+    .summary =
+        "Measure every kernel instance on every problem, verify each result, and lose nothing.",
     .version = KSWEEP_VERSION,
     .build = KSWEEP_BUILD BACKENDS,
-    .notes = "Results go to standard output, everything else to standard error.\n"
-             "Exit: 0 fine, 1 complete but something needs a look, 2 usage or input error, "
-             "3 incomplete and resumable.",
+    .notes = "Results go to standard output, everything else to standard error.\nExit status: 0 "
+             "success, 1 complete but some cells need a look, 2 usage or input error, 3 "
+             "incomplete, can be resumed.",
     .commands = commands,
     .open = open_env,
     .close = close_env,

@@ -84,7 +84,7 @@ static void put_text(const struct row *rows, uint32_t n, struct ks_buf *to)
     }
     for (uint32_t i = 0; i < n; i++)
         if (rows[i].unused[0])
-            ks_buf_printf(to, "%s: no rank for %s\n", rows[i].host, rows[i].unused);
+            ks_buf_printf(to, "%s: no rank measures on %s\n", rows[i].host, rows[i].unused);
 }
 
 static void put_json(const struct row *rows, uint32_t n, struct ks_buf *to)

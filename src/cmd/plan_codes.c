@@ -137,7 +137,7 @@ static void read_codes(const struct ks_grid *g, const struct ks_build_options *o
     if (out->is_sim)
         return;
     if (!has_cache(o->cache_dir)) {
-        snprintf(out->why, sizeof(out->why), "nothing is built yet");
+        snprintf(out->why, sizeof(out->why), "nothing was built yet");
         return;
     }
     int rc = ks_build_create(g, o, warden, &b, &err);
@@ -146,7 +146,7 @@ static void read_codes(const struct ks_grid *g, const struct ks_build_options *o
     if (rc < 0)
         snprintf(out->why, sizeof(out->why), "%.190s", err.text);
     else if (!out->n_built)
-        snprintf(out->why, sizeof(out->why), "nothing is built yet");
+        snprintf(out->why, sizeof(out->why), "nothing was built yet");
     if (!out->why[0] && ks_refusals_ask(g, b, warden, &out->refusals, &err) < 0)
         snprintf(out->why_refusals, sizeof(out->why_refusals), "%.190s", err.text);
     ks_build_destroy(b);

@@ -83,10 +83,10 @@ static void text_walltime(const struct ks_plan_work *w, uint32_t per_node, doubl
     double jobs = jobs_of(w, &f, walltime_s);
     ks_progress_time(walltime_s, time, sizeof(time));
     if (jobs > 0)
-        ks_buf_printf(to, "not in one job of %s: about %.0f of them in a chain with --nodes=%u\n",
+        ks_buf_printf(to, "not possible in one job of %s: about %.0f in a row with --nodes=%u\n",
                       time, jobs, f.nodes);
     else
-        ks_buf_printf(to, "not in jobs of %s: the longest cell may take %.0f s\n", time,
+        ks_buf_printf(to, "not possible in jobs of %s: the longest cell may take %.0f s\n", time,
                       ceil(w->longest_cell_s));
 }
 
@@ -115,8 +115,8 @@ void ks_plan_nodes_text(const struct ks_plan_work *w, uint32_t per_node, double 
     }
     ks_progress_time(w->longest_s, time, sizeof(time));
     ks_buf_printf(to,
-                  "more than %u would split problems over devices: the longest, %s, takes %s on "
-                  "one\n",
+                  "more than %u would not help: a problem is not split over devices, and the "
+                  "longest, %s, takes %s on one\n",
                   most_useful(w, per_node), w->longest ? w->longest : "none", time);
 }
 

@@ -164,14 +164,14 @@ static const char *csv_obstacle(const struct ks_problem *p)
     const int64_t *d = p->dim;
 
     if (ks_operators[p->op] != &ks_operator_grouped_conv)
-        return "CSV of Composable Kernel holds grouped convolutions";
+        return "CSV of Composable Kernel has grouped convolutions only";
     if (p->layout != KS_NHWGC)
-        return "CSV of Composable Kernel has no layout: it is nhwgc";
+        return "CSV of Composable Kernel has no layout column: only nhwgc can be written";
     if (d[KS_CONV_NDIM] == 1)
-        return "CSV of Composable Kernel has 2 or 3 spatial dims";
+        return "CSV of Composable Kernel has convolutions of 2 and 3 spatial dimensions only";
     for (int axis = 0; axis < 3; axis++)
         if (d[KS_CONV_PAD_D_LO + axis] != d[KS_CONV_PAD_D_HI + axis])
-            return "CSV of Composable Kernel pads both sides alike";
+            return "CSV of Composable Kernel has one padding for both sides";
     return NULL;
 }
 

@@ -230,7 +230,7 @@ int ks_program_results(const char *dir, struct ks_buf *json_out, struct ks_err *
     if (rc == 0)
         rc = ks_journal_read(journal, on_frame, NULL, &r, &totals, err);
     if (rc == 0 && r.run_keys.n == 0)
-        rc = ks_fail(err, KS_EINVAL, "'%s' holds no run of a program", dir);
+        rc = ks_fail(err, KS_EINVAL, "'%s' has no run of a program", dir);
     if (rc == 0)
         put_all(&r, whole ? whole : dir, json_out);
     for (size_t i = 0; i < r.run_keys.n; i++)

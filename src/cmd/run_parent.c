@@ -50,11 +50,11 @@ static void tell_allocation(const struct ks_log *log)
     const char *job = getenv("SLURM_JOB_ID"), *nodes = getenv("SLURM_JOB_NUM_NODES");
 
     if (job)
-        ks_logf(log, KS_WARN,
-                "in Slurm job %s%s%s%s: -n starts ranks on this host only; to use the whole "
-                "allocation: srun --mpi=pmix --no-kill --cpu-bind=none ksweep run ..., or ksweep "
-                "slurm JOB",
-                job, nodes ? " with " : "", nodes ? nodes : "", nodes ? " node(s)" : "");
+        ks_logf(
+            log, KS_WARN,
+            "in Slurm job %s%s%s%s: -n starts ranks on this host only; for the whole allocation "
+            "use srun --mpi=pmix --no-kill --cpu-bind=none ksweep run ..., or ksweep slurm JOB",
+            job, nodes ? " with " : "", nodes ? nodes : "", nodes ? " node(s)" : "");
 }
 
 static int refuse_launched(struct ks_err *err)
@@ -62,8 +62,8 @@ static int refuse_launched(struct ks_err *err)
     if (!ks_launch_is_live())
         return 0;
     return ks_fail(err, KS_EINVAL,
-                   "-n starts the ranks itself, but mpirun or srun has started this process "
-                   "already: leave out -n, or leave out the launcher");
+                   "-n starts the ranks itself, but this process was started by mpirun or srun: "
+                   "leave out either -n or the launcher");
 }
 
 /* Before any rank. A directory that was to be resumed says that it was refused. */
@@ -139,7 +139,7 @@ static void tell_go_on(const struct ks_log *log, const char *dir)
 
     if (command && ks_path_join(journal, sizeof(journal), dir, "journal", NULL) == 0 &&
         ks_path_is_dir(journal))
-        ks_logf(log, KS_WARN, "rank 0 has died, the journal is whole; resume with: %s", command);
+        ks_logf(log, KS_WARN, "rank 0 died; the journal is complete, resume with: %s", command);
 }
 
 /* mpirun's own exit status says little: with --enable-recovery it is 0 whatever the ranks do. */
@@ -156,8 +156,10 @@ static int conclude(const struct ks_log *log, const struct ks_front_end *end,
     if (end->n_signals)
         return KS_EXIT_INCOMPLETE;
     tell_go_on(log, dir);
-    return ks_fail(err, KS_ECHILD, "'%s' ended with %d before rank 0 had a result, see above",
-                   m->path, end->launcher_exit);
+    return ks_fail(
+        err, KS_ECHILD,
+        "'%s' ended with exit status %d before rank 0 had a result, see its messages above",
+        m->path, end->launcher_exit);
 }
 
 static int start(struct ks_cmd_env *env, const struct ks_opt *opts, const struct ks_run_options *o,
@@ -179,7 +181,7 @@ static int start(struct ks_cmd_env *env, const struct ks_opt *opts, const struct
     if (rc < 0)
         return rc;
     if (end.n_killed)
-        ks_logf(&env->log, KS_WARN, "%u processes of the ranks were left behind, and killed",
+        ks_logf(&env->log, KS_WARN, "%u processes of the ranks were still running and were killed",
                 end.n_killed);
     return conclude(&env->log, &end, m, dir, &before, err);
 }

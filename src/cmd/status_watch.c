@@ -111,8 +111,9 @@ int ks_status_watch(const char *dir, struct ks_err *err)
     uint64_t line_ns = 0;
     char journal[1100];
     bool has_cleared = false;
-    int rc = ks_path_is_dir(dir) ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
-                                 : ks_fail(err, KS_ENOENT, "'%s' is not a run's directory", dir);
+    int rc = ks_path_is_dir(dir)
+                 ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
+                 : ks_fail(err, KS_ENOENT, "'%s' is missing or not the directory of a run", dir);
 
     while (rc == 0 && (rc = ks_journal_owner(journal, &owner, err)) == 0) {
         if (!owner.is_alive || owner.is_closed)

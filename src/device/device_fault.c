@@ -242,7 +242,7 @@ int ks_fault_wrap(struct ks_device *inner, const struct ks_fault_plan *plan,
     struct fault_device *f = calloc(1, sizeof(*f));
 
     if (f == NULL)
-        return ks_fail(err, KS_ENOMEM, "wrapping a device");
+        return ks_fail(err, KS_ENOMEM, "out of memory wrapping a device");
     f->ops = fault_ops;
     f->ops.queue = plan->queue > 1 ? plan->queue : 1;
     f->base.ops = &f->ops;

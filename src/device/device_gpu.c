@@ -22,7 +22,7 @@ struct ks_gpu_device *ks_gpu_of(struct ks_device *dev)
 int ks_gpu_ready(const struct ks_gpu_device *g, struct ks_err *err)
 {
     return g->lost == 0 ? 0
-                        : ks_fail(err, KS_EDEVLOST, "nothing runs after %s (%d)",
+                        : ks_fail(err, KS_EDEVLOST, "the device is unusable since %s (%d)",
                                   ks_gpu_error_name(&g->api, g->lost), g->lost);
 }
 
@@ -134,8 +134,8 @@ static int describe(struct ks_gpu_device *g, struct ks_err *err)
     snprintf(p->unique, sizeof(p->unique), "%s", g->id.unique);
     ks_gpu_arch(&g->api, g->number, p->arch, sizeof(p->arch));
     if (p->arch[0] == '\0')
-        return ks_fail(err, KS_EDEVICE, "%s does not tell the architecture of '%s'", g->api.library,
-                       p->name);
+        return ks_fail(err, KS_EDEVICE, "%s does not report the architecture of '%s'",
+                       g->api.library, p->name);
     /* Source: CUDA and HIP, reference of the elapsed time of events. */
     p->clock_ns = g->api.vendor == KS_GPU_CUDA ? 500.0 : 1000.0;
     describe_limits(g);
@@ -196,7 +196,7 @@ static int open_of(const struct ks_device_ops *ops, enum ks_gpu_vendor vendor, c
     int rc;
 
     if (g == NULL)
-        return ks_fail(err, KS_ENOMEM, "opening a device");
+        return ks_fail(err, KS_ENOMEM, "out of memory opening a device");
     g->base.ops = ops;
     rc = ks_gpu_load(vendor, &g->api, err);
     if (rc == 0)
@@ -292,7 +292,7 @@ static int gpu_alloc(struct ks_device *dev, size_t bytes, void **ptr_out, struct
         return ks_fail(err, KS_EINVAL, "cannot allocate %zu bytes", bytes);
     b = calloc(1, sizeof(*b));
     if (b == NULL)
-        return ks_fail(err, KS_ENOMEM, "allocating %zu bytes", bytes);
+        return ks_fail(err, KS_ENOMEM, "out of memory allocating %zu bytes", bytes);
     code = g->api.mem_alloc(&b->raw, bytes + ALIGN);
     if (code != KS_GPU_OK) {
         free(b);

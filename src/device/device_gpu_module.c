@@ -33,7 +33,7 @@ static int find_kernel(struct ks_gpu_device *g, struct ks_gpu_entry *e, uint32_t
     int rc;
 
     if (e->prefix == NULL || k >= KS_GPU_KERNELS)
-        return ks_fail(err, KS_EDEVICE, "'%s' launches kernel %u, which it does not have",
+        return ks_fail(err, KS_EDEVICE, "'%s' launches kernel %u, which its object does not have",
                        e->abi.name, k);
     if (e->kernels[k].func != NULL)
         return 0;
@@ -84,8 +84,8 @@ static int check_fit(struct ks_gpu_device *g, const struct ks_gpu_kernel *k, uin
     code = g->api.occupancy(&n_blocks, k->func, (int)block, shared);
     if (code == KS_GPU_OK && n_blocks == 0)
         return ks_fail(err, KS_EUNSUPPORTED,
-                       "not one block of '%s' fits: %u threads of %u registers, %llu bytes of "
-                       "shared memory",
+                       "no block of '%s' fits on the device: %u threads of %u registers, %llu "
+                       "bytes of shared memory",
                        name, block, k->registers, (unsigned long long)all_shared);
     /* A runtime that cannot tell leaves it to the launch, unless it is dead. */
     return ks_gpu_is_sticky(g->api.vendor, code) ? ks_gpu_status(g, code, KS_EDEVICE, err, name)
@@ -168,7 +168,7 @@ static int make_entries(struct ks_module *m, struct ks_err *err)
 
     m->entries = calloc(t->n_entries, sizeof(*m->entries));
     if (m->entries == NULL)
-        return ks_fail(err, KS_ENOMEM, "%u entries of an artefact", t->n_entries);
+        return ks_fail(err, KS_ENOMEM, "out of memory for %u entries of an object", t->n_entries);
     for (uint32_t i = 0; i < t->n_entries; i++) {
         m->entries[i].abi = t->entries[i];
         m->entries[i].mod = m;
@@ -188,7 +188,7 @@ int ks_gpu_module_open(struct ks_device *dev, const char *path, struct ks_module
         return rc;
     m = calloc(1, sizeof(*m));
     if (m == NULL)
-        return ks_fail(err, KS_ENOMEM, "loading '%s'", path);
+        return ks_fail(err, KS_ENOMEM, "out of memory loading '%s'", path);
     m->dev = g;
     rc = ks_so_table_open(path, &m->so, err);
     if (rc == 0)

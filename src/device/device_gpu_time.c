@@ -343,7 +343,7 @@ int ks_gpu_time_samples(struct ks_device *dev, const struct ks_timing *t, double
         return rc;
     ns = calloc(t->n_samples, sizeof(*ns));
     if (ns == NULL)
-        return ks_fail(err, KS_ENOMEM, "%u samples", t->n_samples);
+        return ks_fail(err, KS_ENOMEM, "out of memory for %u samples", t->n_samples);
     s.buf = *t->buf;
     s.buf.stream = g->stream;
     /* module_entry gave the first member of one of ours */
@@ -501,7 +501,8 @@ int ks_gpu_canary(struct ks_device *dev, double *ns_out, struct ks_err *err)
             best = ns;
     }
     if (rc == 0 && best <= 0)
-        rc = ks_fail(err, KS_EDEVICE, "the events' clock stood still over the canary's fills");
+        rc =
+            ks_fail(err, KS_EDEVICE, "the events' clock did not advance during the canary's fills");
     if (rc == 0)
         *ns_out = at_highest_clock(g, best);
     return rc;
@@ -538,7 +539,7 @@ int ks_gpu_self_test(struct ks_device *dev, struct ks_err *err)
     int rc;
 
     if (words == NULL)
-        return ks_fail(err, KS_ENOMEM, "self test");
+        return ks_fail(err, KS_ENOMEM, "out of memory for the self test");
     rc = dev->ops->alloc(dev, bytes, &mem, err);
     for (uint32_t i = 0; i < 3 * SELF_WORDS; i++)
         words[i] = i < SELF_WORDS ? self_word(i) : ~i;

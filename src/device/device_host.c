@@ -97,7 +97,8 @@ static int prepare_sweep(struct host_device *h, struct ks_err *err)
         h->sweep_bytes = SWEEP_MAX_BYTES;
     h->sweep = malloc(h->sweep_bytes);
     if (h->sweep == NULL)
-        return ks_fail(err, KS_ENOMEM, "%zu bytes for flushing caches", h->sweep_bytes);
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu bytes to flush caches",
+                       h->sweep_bytes);
     return 0;
 }
 
@@ -107,10 +108,11 @@ static int host_open(const char *locator, struct ks_device **dev_out, struct ks_
     int rc;
 
     if (locator[0] != '\0')
-        return ks_fail(err, KS_ENODEVICE, "the host has one device, '' (got '%s')", locator);
+        return ks_fail(err, KS_ENODEVICE, "the host has one device, whose locator is '', not '%s'",
+                       locator);
     h = calloc(1, sizeof(*h));
     if (h == NULL)
-        return ks_fail(err, KS_ENOMEM, "opening the host device");
+        return ks_fail(err, KS_ENOMEM, "out of memory opening the host device");
     h->base.ops = &ks_device_host;
     h->page = (size_t)sysconf(_SC_PAGESIZE);
     rc = prepare_sweep(h, err);
@@ -158,7 +160,7 @@ static int host_alloc(struct ks_device *dev, size_t bytes, void **ptr_out, struc
         return ks_fail(err, KS_EINVAL, "cannot allocate %zu bytes", bytes);
     b = calloc(1, sizeof(*b));
     if (b == NULL)
-        return ks_fail(err, KS_ENOMEM, "allocating %zu bytes", bytes);
+        return ks_fail(err, KS_ENOMEM, "out of memory allocating %zu bytes", bytes);
     b->map_bytes = body + 2 * page;
     b->map = mmap(NULL, b->map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (b->map == MAP_FAILED) {
@@ -232,11 +234,11 @@ static int host_module_open(struct ks_device *dev, const char *path, struct ks_m
 
     (void)dev;
     if (m == NULL)
-        return ks_fail(err, KS_ENOMEM, "loading '%s'", path);
+        return ks_fail(err, KS_ENOMEM, "out of memory loading '%s'", path);
     rc = ks_so_table_open(path, &m->so, err);
     if (rc == 0 && m->so.image != NULL) {
         ks_so_table_close(&m->so);
-        rc = ks_fail(err, KS_ELOAD, "'%s' holds kernels of a GPU", path);
+        rc = ks_fail(err, KS_ELOAD, "'%s' contains kernels for a GPU, not for the host", path);
     }
     if (rc < 0) {
         free(m);

@@ -182,7 +182,7 @@ static int find_device(struct sim_device *s, struct ks_err *err)
     struct ks_device_id ids[KS_DEVICES_MAX];
 
     if (list_devices(s, ids) == 0)
-        return ks_fail(err, KS_ENODEVICE, "simulated device: none of the %llu is visible",
+        return ks_fail(err, KS_ENODEVICE, "simulated device: none of the %llu devices is visible",
                        (unsigned long long)s->n_devices);
     s->id = ids[0];
     return 0;
@@ -194,7 +194,7 @@ static int sim_open(const char *locator, struct ks_device **dev_out, struct ks_e
     int rc;
 
     if (s == NULL)
-        return ks_fail(err, KS_ENOMEM, "opening the simulated device");
+        return ks_fail(err, KS_ENOMEM, "out of memory opening the simulated device");
     s->base.ops = &ks_device_sim;
     s->mean_ns = 100e3;
     s->only = UINT64_MAX;
@@ -245,7 +245,7 @@ static int sim_alloc(struct ks_device *dev, size_t bytes, void **ptr_out, struct
     if (bytes == 0 || bytes > SIZE_MAX - 4096)
         return ks_fail(err, KS_EINVAL, "cannot allocate %zu bytes", bytes);
     if (posix_memalign(&p, 4096, bytes) != 0)
-        return ks_fail(err, KS_ENOMEM, "allocating %zu bytes", bytes);
+        return ks_fail(err, KS_ENOMEM, "out of memory allocating %zu bytes", bytes);
     *ptr_out = p;
     return 0;
 }
@@ -292,7 +292,7 @@ static int sim_module_open(struct ks_device *dev, const char *path, struct ks_mo
 
     (void)dev;
     if (m == NULL)
-        return ks_fail(err, KS_ENOMEM, "loading '%s'", path);
+        return ks_fail(err, KS_ENOMEM, "out of memory loading '%s'", path);
     *mod_out = m;
     return 0;
 }
@@ -347,7 +347,7 @@ static int sim_module_entry(struct ks_device *dev, struct ks_module *mod, const 
     }
     e = calloc(1, sizeof(*e) + n);
     if (e == NULL)
-        return ks_fail(err, KS_ENOMEM, "entry '%s'", name);
+        return ks_fail(err, KS_ENOMEM, "out of memory for entry '%s'", name);
     memcpy(e->name, name, n);
     e->abi = (struct ks_abi_entry){ .name = e->name,
                                     .unsupported = sim_unsupported,

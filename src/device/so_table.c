@@ -75,6 +75,6 @@ int ks_so_table_find(const struct ks_so_table *t, const char *name, uint32_t *in
             return 0;
         }
     }
-    return ks_fail(err, KS_ELOAD, "no entry '%s' among the %u of the artefact", name,
+    return ks_fail(err, KS_ELOAD, "no entry '%s' among the %u of the object", name,
                    t->table->n_entries);
 }

@@ -65,7 +65,7 @@ static int add_number(const struct reader *r, const struct ks_node *n, int64_t v
                       struct numbers *out)
 {
     if (is_among(out, v))
-        return ks_node_fail(r->a->doc, n, r->a->err, "value '%lld' stands twice", (long long)v);
+        return ks_node_fail(r->a->doc, n, r->a->err, "duplicate value '%lld'", (long long)v);
     if (out->n == MOST_NUMBERS)
         return ks_node_fail(r->a->doc, n, r->a->err, "more than %d values", MOST_NUMBERS);
     out->v[out->n++] = v;
@@ -78,7 +78,7 @@ static int read_list(const struct reader *r, const struct ks_node *list, struct 
     int rc = 0;
 
     if (ks_node_kind(list) != KS_JSON_ARRAY)
-        return ks_node_fail(r->a->doc, list, r->a->err, "a list of whole numbers is wanted");
+        return ks_node_fail(r->a->doc, list, r->a->err, "expected a list of whole numbers");
     for (const struct ks_node *n = ks_node_first(list); rc == 0 && n; n = ks_node_next(n)) {
         rc = ks_node_int(r->a->doc, n, &v, r->a->err);
         if (rc == 0)
@@ -107,7 +107,7 @@ static int read_range(const struct reader *r, const struct ks_node *spec, struct
         return rc;
     if (v[0] < 0 || v[1] < v[0] || v[1] > INT32_MAX || v[2] < 1 || v[2] > INT32_MAX)
         return ks_node_fail(r->a->doc, spec, r->a->err,
-                            "0 <= min <= max and step > 0, all below 2^31, are wanted");
+                            "expected 0 <= min <= max and step > 0, all below 2^31");
     for (int64_t x = v[0]; rc == 0 && x <= v[1]; x += v[2]) {
         if (is_among(&gaps, x))
             n_hit++;
@@ -116,7 +116,7 @@ static int read_range(const struct reader *r, const struct ks_node *spec, struct
     }
     if (rc == 0 && n_hit < gaps.n)
         return ks_node_fail(r->a->doc, ks_node_at(spec, "exclude"), r->a->err,
-                            "names a value that the range does not have");
+                            "excludes a value that is not in the range");
     return rc;
 }
 
@@ -128,7 +128,7 @@ static int check_spec(const struct reader *r, const struct ks_node *spec, bool *
     int rc = ks_node_kind(spec) == KS_JSON_OBJECT
                  ? ks_ck_only(r->a->doc, spec, all, r->a->err)
                  : ks_node_fail(r->a->doc, spec, r->a->err,
-                                "{ \"values\": [..] } or { \"min\", \"max\", \"step\" } is wanted");
+                                "expected { \"values\": [..] } or { \"min\", \"max\", \"step\" }");
 
     if (rc < 0)
         return rc;
@@ -157,8 +157,8 @@ static int read_trait(struct reader *r, const struct ks_node *spec, uint32_t t)
         snprintf(text, sizeof text, "%lld", (long long)list.v[i]);
         v = ks_trait_value(trait, text);
         if (v < 0)
-            return ks_node_fail(r->a->doc, spec, r->a->err, "'%s' is no value of trait '%s'", text,
-                                trait->name);
+            return ks_node_fail(r->a->doc, spec, r->a->err, "'%s' is not a value of trait '%s'",
+                                text, trait->name);
         r->p.choice[t][r->p.n[t]++] = (uint8_t)v;
     }
     return rc;
@@ -177,7 +177,7 @@ static int keep(struct reader *r, const struct ks_node *spec, const struct ks_at
         for (uint32_t v = 0; v < r->f->traits[a->i_trait].n_values; v++)
             is_there |= a->value[v] == list->v[i];
         if (!is_there)
-            return ks_node_fail(r->a->doc, spec, r->a->err, "no %s has %s %lld",
+            return ks_node_fail(r->a->doc, spec, r->a->err, "no %s has %s = %lld",
                                 r->f->traits[a->i_trait].name, a->name, (long long)list->v[i]);
     }
     for (uint32_t i = 0; i < r->p.n[a->i_trait]; i++)
@@ -185,7 +185,7 @@ static int keep(struct reader *r, const struct ks_node *spec, const struct ks_at
             choice[n++] = choice[i];
     r->p.n[a->i_trait] = n;
     return n ? 0
-             : ks_node_fail(r->a->doc, spec, r->a->err, "leaves no %s",
+             : ks_node_fail(r->a->doc, spec, r->a->err, "leaves no value of %s",
                             r->f->traits[a->i_trait].name);
 }
 
@@ -250,7 +250,7 @@ static int read_tiles(struct reader *r, const struct ks_node *root)
         if (ks_node_key(n)[0] == '_')
             continue;
         if (ks_node_kind(n) != KS_JSON_OBJECT)
-            return ks_node_fail(r->a->doc, n, r->a->err, "an object { ... } is wanted");
+            return ks_node_fail(r->a->doc, n, r->a->err, "expected an object { ... }");
         r->p = common;
         rc = read_keys(r, n, TILE_KEYS);
         if (strcmp(ks_node_key(n), arch) == 0) {
@@ -318,9 +318,9 @@ static int read_variant(struct reader *r, const struct ks_node *root)
     const char *word;
 
     if (!n)
-        return t < 0
-                   ? 0
-                   : ks_node_fail(r->a->doc, root, r->a->err, "key 'variant' is missing (a text)");
+        return t < 0 ? 0
+                     : ks_node_fail(r->a->doc, root, r->a->err,
+                                    "key 'variant' is missing (a string)");
     rc = ks_node_str(r->a->doc, n, &word, r->a->err);
     if (rc < 0)
         return rc;
@@ -389,7 +389,8 @@ static int fix(struct reader *r, const struct ks_node *n, const char *name, cons
     if (!text[0])
         return 0;
     if (v < 0)
-        return ks_node_fail(r->a->doc, n, r->a->err, "'%s' is no value of trait '%s'", text, name);
+        return ks_node_fail(r->a->doc, n, r->a->err, "'%s' is not a value of trait '%s'", text,
+                            name);
     if (r->p.n[t] > 0)
         return ks_node_fail(r->a->doc, n, r->a->err, "'%s' is given twice", key_of(trait));
     r->p.choice[t][0] = (uint8_t)v;

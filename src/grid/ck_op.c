@@ -150,8 +150,8 @@ int ks_ck_op_find(const struct ks_json *doc, const struct ks_node *root, const c
         of_path = of_content;
     if (!of_path->family)
         return ks_node_fail(doc, root, err,
-                            "is a config of %s by its path, whose kernels no family describes; if "
-                            "it is not, say so: \"operation\": \"gemm_universal\"",
+                            "by its path this is a config of %s, for which there is no kernel "
+                            "family; if it is not, add \"operation\": \"gemm_universal\"",
                             of_path->name);
     *op_out = of_path;
     return 0;
@@ -171,12 +171,12 @@ static int read_one(const struct ks_json *doc, const struct ks_node *problem, co
     if (!n)
         return 0;
     if (ks_node_kind(n) != KS_JSON_OBJECT)
-        return ks_node_fail(doc, n, err, "{ \"values\": [..] } is wanted");
+        return ks_node_fail(doc, n, err, "expected { \"values\": [..] }");
     rc = ks_ck_only(doc, n, keys, err);
     if (rc == 0)
         rc = ks_grid_field_node(doc, n, "values", KS_JSON_ARRAY, &values, err);
     if (rc == 0 && ks_node_size(values) != 1)
-        rc = ks_node_fail(doc, values, err, "one value is wanted: a config is of one problem");
+        rc = ks_node_fail(doc, values, err, "expected one value: a config is for one problem");
     return rc < 0 ? rc : ks_node_str(doc, ks_node_first(values), out, err);
 }
 

@@ -39,8 +39,8 @@ static int eval_number(struct walk *w, int32_t i, struct ks_expr_value *out)
     if (rc < 0 || is_number(out))
         return rc;
     return complain(w, &w->e->nodes[i],
-                    out->kind == KS_EXPR_IS_TEXT ? "a number is wanted here, not a text"
-                                                 : "a number is wanted here, not a list");
+                    out->kind == KS_EXPR_IS_TEXT ? "expected a number, found a string"
+                                                 : "expected a number, found a list");
 }
 
 static int eval_truth(struct walk *w, int32_t i, struct ks_expr_value *v_out, bool *out)
@@ -81,7 +81,7 @@ static int same_kind(struct walk *w, const struct ks_expr_node *n, const struct 
         return complain(w, n, "a list [..] is compared with a tuple (..)");
     if (is_list(a) || is_list(b))
         return complain(w, n, "a list is compared with a single value");
-    return complain(w, n, "a text is compared with a number");
+    return complain(w, n, "a string is compared with a number");
 }
 
 /* Lists of different length are not equal, whatever is in them. */
@@ -143,7 +143,7 @@ static int eval_compare(struct walk *w, const struct ks_expr_node *n, struct ks_
     if (rc == 0)
         rc = same_kind(w, n, &a, &b);
     if (rc == 0 && is_list(&a))
-        return complain(w, n, "lists have no order here");
+        return complain(w, n, "lists cannot be ordered: compare with == or !=");
     if (rc == 0)
         give_truth(is_ordered(n->op, ks_expr_order(&a, &b)), out);
     return rc;
@@ -161,7 +161,7 @@ static int eval_in(struct walk *w, const struct ks_expr_node *n, struct ks_expr_
     if (rc < 0)
         return rc;
     if (is_number(&hay))
-        return complain(w, &w->e->nodes[n->b], "a list or a text is wanted behind 'in'");
+        return complain(w, &w->e->nodes[n->b], "expected a list or a string after 'in'");
     if (hay.kind == KS_EXPR_IS_TEXT) {
         rc = same_kind(w, n, &needle, &hay);
         is_in = rc == 0 && strstr(hay.text, needle.text) != NULL;
@@ -190,7 +190,7 @@ static int eval_extreme(struct walk *w, const struct ks_expr_node *n, struct ks_
         if (rc == 0)
             rc = same_kind(w, n, &best, &v);
         if (rc == 0 && is_list(&v))
-            return complain(w, n, "lists have no order here");
+            return complain(w, n, "lists cannot be ordered: compare with == or !=");
         if (rc == 0 &&
             is_ordered(n->op == KS_EXPR_MIN ? KS_EXPR_LT : KS_EXPR_GT, ks_expr_order(&v, &best)))
             best = v;
@@ -273,7 +273,7 @@ static int eval_node(struct walk *w, const struct ks_expr_node *n, struct ks_exp
     case KS_EXPR_RANGE:
     case KS_EXPR_ITEMS:
     case KS_EXPR_EACH:
-        return complain(w, n, "a single value is wanted here, not a sequence");
+        return complain(w, n, "expected a single value, found a sequence");
     default:
         return eval_arithmetic(w, n, out);
     }
@@ -326,7 +326,7 @@ int ks_expr_value(const struct ks_expr *e, ks_expr_name_fn name, const void *ctx
     if (rc < 0)
         return rc;
     if (v.kind == KS_EXPR_IS_REAL && !(v.real == floor(v.real) && fabs(v.real) <= 0x1p53))
-        return complain(&w, &e->nodes[e->root], "a whole number is wanted here");
+        return complain(&w, &e->nodes[e->root], "expected a whole number");
     *out = v.kind == KS_EXPR_IS_REAL ? (int64_t)v.real : v.whole;
     return 0;
 }

@@ -79,7 +79,7 @@ static int check_value(const struct checker *c, int32_t i_name, int32_t i_text)
         return 0;
     hint(text->text, known, near);
     list(known, all);
-    return ks_expr_complain(c->e, text->at, c->err, "'%.40s' is no value of '%.40s'%s%s",
+    return ks_expr_complain(c->e, text->at, c->err, "'%.40s' is not a value of '%.40s'%s%s",
                             text->text, name->text, near, all);
 }
 
@@ -96,7 +96,7 @@ static int check_kinds(const struct checker *c, const struct ks_expr_node *n, in
         return complain(c, n, "a list [..] is compared with a tuple (..)");
     if (is_list(c, a) || is_list(c, b))
         return complain(c, n, "a list is compared with a single value");
-    return complain(c, n, "a text is compared with a number");
+    return complain(c, n, "a string is compared with a number");
 }
 
 /* Can a and b be equal? Of lists only pairs of items are compared. */
@@ -125,7 +125,9 @@ static int check_ordered(const struct checker *c, const struct ks_expr_node *n, 
 {
     int rc = check_kinds(c, n, a, b);
 
-    return rc == 0 && is_list(c, a) ? complain(c, n, "lists have no order here") : rc;
+    return rc == 0 && is_list(c, a)
+               ? complain(c, n, "lists cannot be ordered: compare with == or !=")
+               : rc;
 }
 
 static int check_in(const struct checker *c, const struct ks_expr_node *n)
@@ -133,7 +135,7 @@ static int check_in(const struct checker *c, const struct ks_expr_node *n)
     int rc = 0;
 
     if (c->kind[n->b] == NUMBER)
-        return complain(c, &c->e->nodes[n->b], "a list or a text is wanted behind 'in'");
+        return complain(c, &c->e->nodes[n->b], "expected a list or a string after 'in'");
     if (c->kind[n->b] == TEXT)
         return check_kinds(c, n, n->a, n->b);
     for (int32_t i = c->e->nodes[n->b].a; rc == 0 && i != KS_EXPR_NONE; i = c->e->nodes[i].next)
@@ -156,8 +158,8 @@ static int check_number(const struct checker *c, int32_t i)
     if (i == KS_EXPR_NONE || c->kind[i] == NUMBER)
         return 0;
     return complain(c, &c->e->nodes[i],
-                    c->kind[i] == TEXT ? "a number is wanted here, not a text"
-                                       : "a number is wanted here, not a list");
+                    c->kind[i] == TEXT ? "expected a number, found a string"
+                                       : "expected a number, found a list");
 }
 
 static int check_node(struct checker *c, int32_t i)

@@ -56,10 +56,10 @@ static int read_value(struct builder *b, int32_t i, struct ks_expr_value *out)
     if (is_truth(n) && (n->text[0] == 't' || n->text[0] == 'f'))
         return complain(b, n->at, "write True or False");
     if (n->op == KS_EXPR_NEG && is_truth(&b->e->nodes[n->a]))
-        return complain(b, n->at, "a number is wanted behind '-'");
+        return complain(b, n->at, "expected a number after '-'");
     rc = ks_expr_eval(b->e, i, find_name, b->names, out, b->err);
     if (rc == 0 && (out->kind == KS_EXPR_IS_LIST || out->kind == KS_EXPR_IS_TUPLE))
-        return complain(b, n->at, "a single value is wanted here, not a list");
+        return complain(b, n->at, "expected a single value, found a list");
     if (rc == 0 && is_truth(n))
         out->text = n->text;
     return rc;
@@ -118,7 +118,7 @@ static int walk_range(struct builder *b, const struct ks_expr_node *range, item_
     to = n > 1 ? given[1] : given[0];
     step = n > 2 ? given[2] : 1;
     if (step == 0)
-        return complain(b, range->at, "range() takes no step of 0");
+        return complain(b, range->at, "the step of range() must not be 0");
     for (v.whole = from; rc == 0 && (step > 0 ? v.whole < to : v.whole > to);) {
         rc = count_step(b, range->at);
         if (rc == 0)
@@ -161,7 +161,7 @@ static int read_truth(struct builder *b, int32_t i, bool *out)
     int rc = read_value(b, i, &v);
 
     if (rc == 0 && v.kind == KS_EXPR_IS_TEXT)
-        return complain(b, b->e->nodes[i].at, "a number is wanted here, not a text");
+        return complain(b, b->e->nodes[i].at, "expected a number, found a string");
     if (rc == 0)
         *out = v.kind == KS_EXPR_IS_INT ? v.whole != 0 : v.real != 0;
     return rc;
@@ -210,11 +210,11 @@ static int walk(struct builder *b, int32_t i, item_fn take, const void *ctx)
         return walk_clauses(b, &each, n->b);
     case KS_EXPR_ADD:
         if (!is_list(b, n->a) || !is_list(b, n->b))
-            return complain(b, n->at, "only lists are added up: write list(..)");
+            return complain(b, n->at, "only lists can be added: write list(..)");
         rc = walk(b, n->a, take, ctx);
         return rc < 0 ? rc : walk(b, n->b, take, ctx);
     default:
-        return complain(b, n->at, "a list [..], list(..) or range(..) is wanted");
+        return complain(b, n->at, "expected a list [..], list(..) or range(..)");
     }
 }
 
@@ -234,7 +234,7 @@ static int keep(struct builder *b, const void *ctx, uint32_t at, const struct ks
         return ks_expr_complain(b->e, at, b->err, "more than %u values", b->cap);
     for (uint32_t k = 0; k < b->n; k++)
         if (is_same(&b->values[k], v))
-            return complain(b, at, "this value stands twice");
+            return complain(b, at, "duplicate value");
     b->values[b->n++] = *v;
     return 0;
 }
@@ -246,7 +246,7 @@ int ks_expr_values(const struct ks_expr *e, struct ks_expr_value *values_out, ui
     int rc;
 
     if (e->nodes[e->root].op == KS_EXPR_TUPLE)
-        return complain(&b, e->nodes[e->root].at, "a list [..] of values is wanted");
+        return complain(&b, e->nodes[e->root].at, "expected a list [..] of values");
     rc = walk(&b, e->root, keep, NULL);
     if (rc == 0)
         *n_out = b.n;

@@ -68,7 +68,7 @@ struct ks_expr {
 /* The value of one node; a list's is its kind and first item. KS_EINVAL as ks_expr_value(). */
 int ks_expr_eval(const struct ks_expr *e, int32_t i_node, ks_expr_name_fn name, const void *ctx,
                  struct ks_expr_value *out, struct ks_err *err);
-/* KS_EINVAL "column 7: <text> in expression ..." or "file:line:column: <text>". */
+/* KS_EINVAL "column 7: <text> (in expression ...)" or "file:line:column: <text>". */
 int ks_expr_complain(const struct ks_expr *e, size_t at, struct ks_err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -21,7 +21,7 @@ int ks_expr_complain(const struct ks_expr *e, size_t at, struct ks_err *err, con
     vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
     if (!e->place.file)
-        return ks_fail(err, KS_EINVAL, "column %zu: %s in expression \"%.100s\"", at + 1, what,
+        return ks_fail(err, KS_EINVAL, "column %zu: %s (in expression \"%.100s\")", at + 1, what,
                        e->text);
     for (size_t i = 0; i < at; i++) {
         bool is_end = e->text[i] == '\n';
@@ -79,7 +79,7 @@ static int scan_number(struct ks_expr_scanner *s, const char *from, struct ks_ex
         more++;
     t->text = keep(s, from, more);
     if (more > n)
-        return ks_expr_complain(s->e, t->at, s->err, "'%.40s' is no decimal number", t->text);
+        return ks_expr_complain(s->e, t->at, s->err, "'%.40s' is not a decimal number", t->text);
     errno = 0;
     t->kind = is_real ? KS_EXPR_T_REAL : KS_EXPR_T_INT;
     if (is_real)
@@ -148,7 +148,7 @@ static int scan_sign(struct ks_expr_scanner *s, const char *from, struct ks_expr
     if (strchr("&|^~", from[0]) || (from[0] == '!' && !is_two))
         return ks_expr_complain(s->e, t->at, s->err, "write and, or, not instead of '%c'", from[0]);
     if (!strchr(signs, from[0]) && !isprint((unsigned char)from[0]))
-        return ks_expr_complain(s->e, t->at, s->err, "unexpected byte that is no ASCII text");
+        return ks_expr_complain(s->e, t->at, s->err, "unexpected byte outside ASCII");
     if (!strchr(signs, from[0]))
         return ks_expr_complain(s->e, t->at, s->err, "unexpected '%c'", from[0]);
     t->kind = KS_EXPR_T_SIGN;

@@ -27,10 +27,10 @@ static int check_trait(const struct ks_json *doc, const struct ks_node *root,
         else
             is_right = !is_ours;
         if (t->kind != (part->from ? KS_TRAIT_NAME : KS_TRAIT_INT) || !is_right)
-            return ks_node_fail(doc, ks_node_at(root, "traits"), err,
-                                "value '%s' of trait '%s' does not stand for what it means in "
-                                "kernels/abi.h",
-                                t->text[v], t->name);
+            return ks_node_fail(
+                doc, ks_node_at(root, "traits"), err,
+                "value '%s' of trait '%s' differs from its definition in kernels/abi.h", t->text[v],
+                t->name);
     }
     return 0;
 }
@@ -46,7 +46,7 @@ static int read_fixed(const struct ks_json *doc, const struct ks_node *root,
     if (!part->from) {
         rc = ks_node_int(doc, n, &v, err);
         if (rc == 0 && (v < 1 || v >= (int64_t)part->n))
-            rc = ks_node_fail(doc, n, err, "1, 2 or 3 is wanted");
+            rc = ks_node_fail(doc, n, err, "expected 1, 2 or 3");
     } else {
         for (uint32_t i = 0; i < part->n && i < 7; i++)
             names[i] = part->name_of(i);
@@ -65,7 +65,7 @@ static int read_part(const struct ks_json *doc, const struct ks_node *root, stru
     const struct ks_node *n = ks_node_at(root, ks_domain_parts[k].name);
 
     if (t >= 0 && n)
-        return ks_node_fail(doc, n, err, "is a trait, too: one of both");
+        return ks_node_fail(doc, n, err, "is also a trait: give either the key or the trait");
     if (t >= 0) {
         f->domain_trait[k] = (uint8_t)(t + 1);
         return check_trait(doc, root, &f->traits[t], &ks_domain_parts[k], err);
@@ -74,7 +74,7 @@ static int read_part(const struct ks_json *doc, const struct ks_node *root, stru
         return read_fixed(doc, root, &ks_domain_parts[k], out, err);
     if (k == KS_DOMAIN_NDIM)
         return 0;
-    return ks_node_fail(doc, root, err, "key '%s' is missing (a text, or a trait of that name)",
+    return ks_node_fail(doc, root, err, "key '%s' is missing (a string, or a trait of that name)",
                         ks_domain_parts[k].name);
 }
 

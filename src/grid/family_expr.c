@@ -206,7 +206,8 @@ int ks_trait_value_node(const struct ks_json *doc, const struct ks_node *n,
     if (i < 0) {
         list_values(t->text, t->n_values, text, known);
         ks_grid_field_hint(text, known, hint, sizeof hint);
-        return ks_node_fail(doc, n, err, "'%s' is no value of trait '%s'%s", text, t->name, hint);
+        return ks_node_fail(doc, n, err, "'%s' is not a value of trait '%s'%s", text, t->name,
+                            hint);
     }
     *i_out = (uint32_t)i;
     return 0;

@@ -71,7 +71,7 @@ static int read_archs(const struct ks_json *doc, const struct ks_node *n, char *
     size_t used = 0;
 
     if (!item)
-        return ks_node_fail(doc, n, err, "at least one name is wanted");
+        return ks_node_fail(doc, n, err, "expected at least one name");
     for (; item; item = item == n ? NULL : ks_node_next(item)) {
         const char *text;
         int rc = ks_node_str(doc, item, &text, err);
@@ -79,8 +79,8 @@ static int read_archs(const struct ks_json *doc, const struct ks_node *n, char *
         if (rc < 0)
             return rc;
         if (!text[0] || text[strspn(text, WORDS)] || strcspn(text, "*") + 1 < strlen(text))
-            return ks_node_fail(doc, item, err, "'%s' is no arch (gfx942, or gfx9* for several)",
-                                text);
+            return ks_node_fail(doc, item, err,
+                                "'%s' is not an arch (gfx942, or gfx9* for several)", text);
         if (used + strlen(text) + 2 > cap)
             return ks_node_fail(doc, item, err, "all names together exceed %zu characters",
                                 cap - 1);

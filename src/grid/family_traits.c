@@ -41,7 +41,8 @@ static int add_attribute_value(const struct reader *r, const struct ks_node *n,
     if (rc < 0)
         return rc;
     if (!is_word(text, sizeof a->text[v]))
-        return ks_node_fail(r->doc, n, r->err, "a text has 1 to %zu characters of a-z A-Z 0-9 _",
+        return ks_node_fail(r->doc, n, r->err,
+                            "a string value must have 1 to %zu characters of a-z A-Z 0-9 _",
                             sizeof a->text[v] - 1);
     memcpy(a->text[v], text, strlen(text) + 1);
     return 0;
@@ -53,8 +54,8 @@ static int add_attribute_values(const struct reader *r, const struct ks_node *li
     int rc = 0;
 
     if (ks_node_kind(list) != KS_JSON_ARRAY || ks_node_size(list) != r->n_attributes)
-        return ks_node_fail(r->doc, list, r->err,
-                            "a list of %u values is wanted, one per attribute", r->n_attributes);
+        return ks_node_fail(r->doc, list, r->err, "expected a list of %u values, one per attribute",
+                            r->n_attributes);
     for (uint32_t k = 0; rc == 0 && k < r->n_attributes; k++, n = ks_node_next(n))
         rc = add_attribute_value(r, n, &r->f->attributes[r->i_attribute + k]);
     return rc;
@@ -83,11 +84,11 @@ static int add_value(const struct reader *r, const struct ks_node *n)
     snprintf(text, sizeof text, "%lld", (long long)v);
     if (key && !is_word(key, sizeof t->text[0]))
         return ks_node_fail(r->doc, n, r->err,
-                            "a value's name has 1 to %zu characters of a-z A-Z 0-9 _",
+                            "the name of a value must have 1 to %zu characters of a-z A-Z 0-9 _",
                             sizeof t->text[0] - 1);
     for (uint32_t i = 0; i < t->n_values; i++)
         if (t->value[i] == v)
-            return ks_node_fail(r->doc, n, r->err, "value %s stands twice", text);
+            return ks_node_fail(r->doc, n, r->err, "duplicate value %s", text);
     t->value[t->n_values] = v;
     snprintf(t->text[t->n_values], sizeof t->text[0], "%s", key ? key : text);
     t->n_values++;
@@ -102,11 +103,11 @@ static int check_new_name(const struct reader *r, const struct ks_node *n, const
 
     for (size_t i = 0; words[i]; i++)
         if (strcmp(words[i], name) == 0)
-            return ks_node_fail(r->doc, n, r->err, "'%s' is a word of the expression language",
+            return ks_node_fail(r->doc, n, r->err, "'%s' is a reserved word of filter expressions",
                                 name);
     for (uint32_t i = 0; i < f->n_traits; i++)
         if (strcmp(f->traits[i].name, name) == 0 || strcmp(f->traits[i].key, name) == 0)
-            return ks_node_fail(r->doc, n, r->err, "trait '%s' stands twice", name);
+            return ks_node_fail(r->doc, n, r->err, "duplicate trait '%s'", name);
     for (uint32_t i = 0; i < f->n_attributes; i++)
         if (strcmp(f->attributes[i].name, name) == 0)
             return ks_node_fail(r->doc, n, r->err, "'%s' is an attribute of trait '%s'", name,
@@ -149,10 +150,10 @@ static int read_attributes(struct reader *r)
         return 0;
     if (r->t->kind != KS_TRAIT_NAME)
         return ks_node_fail(r->doc, ks_node_at(r->obj, "attributes"), r->err,
-                            "only values with names (kind 'name') have attributes");
+                            "only traits of kind 'name' have attributes");
     rc = ks_grid_field_node(r->doc, r->obj, "attributes", KS_JSON_ARRAY, &list, r->err);
     if (rc == 0 && ks_node_size(list) == 0)
-        rc = ks_node_fail(r->doc, list, r->err, "at least one attribute is wanted");
+        rc = ks_node_fail(r->doc, list, r->err, "expected at least one attribute");
     if (rc < 0)
         return rc;
     for (const struct ks_node *n = ks_node_first(list); rc == 0 && n; n = ks_node_next(n))
@@ -183,7 +184,7 @@ static int read_values(const struct reader *r)
     if (rc < 0)
         return rc;
     if (ks_node_size(list) == 0)
-        return ks_node_fail(r->doc, list, r->err, "at least one value is wanted");
+        return ks_node_fail(r->doc, list, r->err, "expected at least one value");
     for (const struct ks_node *n = ks_node_first(list); rc == 0 && n; n = ks_node_next(n))
         rc = add_value(r, n);
     return rc;
@@ -213,7 +214,7 @@ static int add_alias(const struct reader *r, const struct ks_node *n)
     if (t->n_aliases == sizeof t->aliases / sizeof t->aliases[0])
         return ks_node_fail(r->doc, n, r->err, "too many aliases");
     if (!is_word(text, sizeof t->aliases[0].text))
-        return ks_node_fail(r->doc, n, r->err, "'%s' is no word", text);
+        return ks_node_fail(r->doc, n, r->err, "'%s' is not a word", text);
     if (ks_trait_value(t, text) >= 0)
         return ks_node_fail(r->doc, n, r->err, "'%s' is a value of the trait", text);
     rc = ks_trait_value_node(r->doc, n, t, &i_value, r->err);
@@ -256,7 +257,8 @@ static int read_suffix(const struct reader *r)
                             "'%s' must be letters, digits or '_', then {}", t->suffix);
     if (!hole && t->n_values > 2)
         return ks_node_fail(r->doc, ks_node_at(r->obj, "suffix"), r->err,
-                            "'%s' without {} cannot tell %u values apart", t->suffix, t->n_values);
+                            "'%s' has no {}, so it cannot distinguish the %u values", t->suffix,
+                            t->n_values);
     return 0;
 }
 
@@ -291,7 +293,7 @@ static int read_flags(const struct reader *r)
                    : 0;
     rc = ks_grid_field_node(r->doc, r->obj, "flags", KS_JSON_ARRAY, &list, r->err);
     if (rc == 0 && ks_node_size(list) != r->t->n_values)
-        rc = ks_node_fail(r->doc, list, r->err, "%u texts are wanted, one per value",
+        rc = ks_node_fail(r->doc, list, r->err, "expected %u strings, one per value",
                           r->t->n_values);
     if (rc < 0)
         return rc;
@@ -314,7 +316,7 @@ static int check_role(const struct reader *r)
             return ks_node_fail(r->doc, n, r->err, "its values must be %s",
                                 has_names ? "names (kind 'name')" : "integers (kind 'int')");
         if (ks_family_role(r->f, t->role) >= 0)
-            return ks_node_fail(r->doc, n, r->err, "trait '%s' has this role, too",
+            return ks_node_fail(r->doc, n, r->err, "trait '%s' already has this role",
                                 r->f->traits[ks_family_role(r->f, t->role)].name);
     }
     for (uint32_t v = 0; t->role == KS_ROLE_THREADS && v < t->n_values; v++)
@@ -324,8 +326,9 @@ static int check_role(const struct reader *r)
         int64_t k = t->value[v];
 
         if (k < 0 || k > KS_NUMERICS_V2_ONLY || strcmp(t->text[v], numerics[k]) != 0)
-            return ks_node_fail(r->doc, n, r->err,
-                                "its values are of \"fp32\": 0, \"truncating\": 1, \"v2_only\": 2");
+            return ks_node_fail(
+                r->doc, n, r->err,
+                "its values must be from \"fp32\": 0, \"truncating\": 1, \"v2_only\": 2");
     }
     return 0;
 }
@@ -382,7 +385,8 @@ static int read_names(const struct reader *r)
     for (uint32_t i = 0; rc == 0 && t->macro[0] && i < r->f->n_traits; i++)
         if (strcmp(r->f->traits[i].macro, t->macro) == 0)
             rc = ks_node_fail(r->doc, ks_node_at(r->obj, "macro"), r->err,
-                              "macro '%s' is that of trait '%s'", t->macro, r->f->traits[i].name);
+                              "macro '%s' is already used by trait '%s'", t->macro,
+                              r->f->traits[i].name);
     return rc < 0
                ? rc
                : ks_grid_field_text(r->doc, r->obj, "help", NULL, t->help, sizeof t->help, r->err);

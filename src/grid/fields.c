@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const kind_names[] = { "null",   "true or false", "a whole number", "a number",
-                                          "a text", "a list",        "an object" };
+static const char *const kind_names[] = { "null",     "true or false", "a whole number", "a number",
+                                          "a string", "a list",        "an object" };
 
 void ks_grid_field_hint(const char *word, const char *const *names, char *out, size_t cap)
 {
@@ -26,7 +26,7 @@ int ks_grid_field_node(const struct ks_json *doc, const struct ks_node *obj, con
     if (!n)
         return ks_node_fail(doc, obj, err, "key '%s' is missing (%s)", key, kind_names[kind]);
     if (ks_node_kind(n) != kind)
-        return ks_node_fail(doc, n, err, "%s is wanted here, not %s", kind_names[kind],
+        return ks_node_fail(doc, n, err, "expected %s, found %s", kind_names[kind],
                             kind_names[ks_node_kind(n)]);
     *out = n;
     return 0;
@@ -40,7 +40,7 @@ int ks_grid_field_text(const struct ks_json *doc, const struct ks_node *obj, con
     int rc = 0;
 
     if (!n && !otherwise)
-        return ks_node_fail(doc, obj, err, "key '%s' is missing (a text)", key);
+        return ks_node_fail(doc, obj, err, "key '%s' is missing (a string)", key);
     if (n)
         rc = ks_node_str(doc, n, &text, err);
     if (rc < 0)

@@ -87,17 +87,17 @@ static int say_missing(const char *path, const char *name, struct ks_err *err)
     char data[PATH_MAX], best[MOST_NAME];
 
     if (name[0] == '/' || ks_data_path(data, sizeof data, ".", NULL) < 0)
-        return ks_fail(err, KS_ENOENT, "no file '%.400s'", path);
+        return ks_fail(err, KS_ENOENT, "file '%.400s' not found", path);
     if (strlen(data) > 2 && strcmp(data + strlen(data) - 2, "/.") == 0)
         data[strlen(data) - 2] = '\0';
     if (strchr(name, '/'))
         return ks_fail(err, KS_ENOENT,
-                       "no file '%.200s'; looked there and in the installed data "
+                       "file '%.200s' not found; looked there and in the installed data "
                        "'%.150s'",
                        path, data);
     nearest(name, best);
     return ks_fail(err, KS_ENOENT,
-                   "no file '%.200s'%s%s%s; looked there and in jobs, jobs/problems and "
+                   "file '%.200s' not found%s%s%s; looked there and in jobs, jobs/problems and "
                    "kernels/configs of the installed data '%.120s'",
                    path, best[0] ? ", did you mean '" : "", best, best[0] ? "'?" : "", data);
 }

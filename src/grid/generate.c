@@ -42,12 +42,13 @@ static int add_name(struct ks_gen_set *s, const struct ks_node *at, const char *
         return ks_node_fail(s->doc, at, s->im->err, "more than %d names", KS_GEN_NAMES);
     if (n == 0 || n >= sizeof name->name || strspn(text, LETTERS) < n ||
         strchr("0123456789", text[0]))
-        return ks_node_fail(s->doc, at, s->im->err, "'%.*s' is no name (small letters, digits, _)",
+        return ks_node_fail(s->doc, at, s->im->err,
+                            "'%.*s' is not a name (lower-case letters, digits, _)",
                             (int)(n < 40 ? n : 40), text);
     memcpy(name->name, text, n);
     name->name[n] = '\0';
     if (find_name(s, name->name))
-        return ks_node_fail(s->doc, at, s->im->err, "'%s' stands twice", name->name);
+        return ks_node_fail(s->doc, at, s->im->err, "duplicate '%s'", name->name);
     name->target = target_of(s->op, name->name);
     s->n_names++;
     *out = name;
@@ -65,7 +66,7 @@ static int check_rows(struct ks_gen_set *s, const struct ks_gen_loop *l)
 
         if (l->n_names > 1 &&
             (ks_node_kind(row) != KS_JSON_ARRAY || ks_node_size(row) != (size_t)l->n_names))
-            return ks_node_fail(s->doc, row, s->im->err, "a list of %d values is wanted",
+            return ks_node_fail(s->doc, row, s->im->err, "expected a list of %d values",
                                 l->n_names);
         if (l->n_names > 1)
             n = ks_node_first(row);
@@ -85,7 +86,7 @@ static int read_loop(struct ks_gen_set *s, const struct ks_node *list)
     if (s->n_loops == KS_GEN_LOOPS)
         return ks_node_fail(s->doc, list, s->im->err, "more than %d lists", KS_GEN_LOOPS);
     if (ks_node_kind(list) != KS_JSON_ARRAY || ks_node_size(list) == 0)
-        return ks_node_fail(s->doc, list, s->im->err, "a list of values is wanted");
+        return ks_node_fail(s->doc, list, s->im->err, "expected a list of values");
     *l = (struct ks_gen_loop){ .first_name = s->n_names, .list = list };
     while (rc == 0 && key) {
         const char *comma = strchr(key, ',');
@@ -172,7 +173,7 @@ static int read_lets(struct ks_gen_set *s, const struct ks_node *obj, bool is_ow
     int rc = 0;
 
     if (obj && ks_node_kind(obj) != KS_JSON_OBJECT)
-        return ks_node_fail(s->doc, obj, s->im->err, "an object { ... } is wanted");
+        return ks_node_fail(s->doc, obj, s->im->err, "expected an object { ... }");
     for (const struct ks_node *n = obj ? ks_node_first(obj) : NULL; rc == 0 && n;
          n = ks_node_next(n))
         if (is_own || !find_name(s, ks_node_key(n)))
@@ -190,8 +191,8 @@ static int check_used(struct ks_gen_set *s)
             continue;
         ks_grid_field_hint(s->names[i].name, ks_operators[s->op]->dim_names, hint, sizeof hint);
         return ks_node_fail(s->doc, s->node, s->im->err,
-                            "'%s' is no dim of %s and no expression uses it%s", s->names[i].name,
-                            ks_operators[s->op]->name, hint);
+                            "'%s' is not a dimension of %s and no expression uses it%s",
+                            s->names[i].name, ks_operators[s->op]->name, hint);
     }
     return 0;
 }
@@ -202,7 +203,7 @@ static int check_words(struct ks_gen_set *s)
     for (int target = KS_GEN_DIRECTION; target <= KS_GEN_LAYOUT; target++)
         if (!find_name(s, words[target - KS_GEN_DIRECTION]))
             return ks_node_fail(s->doc, s->node, s->im->err,
-                                "'%s' is missing: say it in 'let' or 'for'",
+                                "'%s' is missing: set it in 'let' or 'for'",
                                 words[target - KS_GEN_DIRECTION]);
     return 0;
 }
@@ -215,14 +216,14 @@ static int read_set(struct ks_gen_set *s, const struct ks_node *root)
     int rc;
 
     if (ks_node_kind(s->node) != KS_JSON_OBJECT)
-        return ks_node_fail(s->doc, s->node, s->im->err, "an object { ... } is wanted");
+        return ks_node_fail(s->doc, s->node, s->im->err, "expected an object { ... }");
     rc = ks_node_only(s->doc, s->node, keys, s->im->err);
     if (rc == 0)
         rc = ks_grid_field_text(s->doc, s->node, "name", NULL, s->name, sizeof s->name, s->im->err);
     if (rc == 0)
         rc = ks_grid_field_text(s->doc, s->node, "why", "", ignored, sizeof ignored, s->im->err);
     if (rc == 0 && loops && ks_node_kind(loops) != KS_JSON_OBJECT)
-        rc = ks_node_fail(s->doc, loops, s->im->err, "an object { ... } is wanted");
+        rc = ks_node_fail(s->doc, loops, s->im->err, "expected an object { ... }");
     for (const struct ks_node *n = loops ? ks_node_first(loops) : NULL; rc == 0 && n;
          n = ks_node_next(n))
         rc = read_loop(s, n);
@@ -287,7 +288,7 @@ static int read_document(struct ks_import *im, const struct ks_json *doc)
     int rc;
 
     if (ks_node_kind(root) != KS_JSON_OBJECT)
-        return ks_node_fail(doc, root, im->err, "an object { ... } is wanted");
+        return ks_node_fail(doc, root, im->err, "expected an object { ... }");
     rc = ks_node_only(doc, root, keys, im->err);
     if (rc == 0)
         rc = read_operator(doc, &op, im->err);

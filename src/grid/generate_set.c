@@ -19,7 +19,7 @@ static int refuse_word(const struct ks_gen_set *s, const struct ks_gen_name *nam
 
     ks_buf_init(&known);
     ks_word_put_known(name->name, name->text, &known);
-    rc = ks_node_fail(s->doc, n, s->im->err, "'%s' is no known %s%s", name->text, name->name,
+    rc = ks_node_fail(s->doc, n, s->im->err, "'%s' is not a known %s%s", name->text, name->name,
                       ks_buf_text(&known));
     ks_buf_release(&known);
     return rc;
@@ -194,8 +194,8 @@ int ks_gen_run(struct ks_gen_set *s)
     int rc = 0;
 
     if (n > s->n_left)
-        return ks_node_fail(s->doc, s->node, s->im->err,
-                            "the document has more than %d combinations", KS_GEN_MOST);
+        return ks_node_fail(s->doc, s->node, s->im->err, "the file has more than %d combinations",
+                            KS_GEN_MOST);
     s->n_left -= n;
     for (int i = 0; i < s->n_loops; i++)
         s->loops[i].row = ks_node_first(s->loops[i].list);

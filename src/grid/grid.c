@@ -28,10 +28,11 @@ int ks_grid_check_arch(const struct ks_job *job, struct ks_err *err)
     const struct ks_backend *b = ks_job_backend(job);
 
     if (ks_job_is_gpu(job) && strcmp(job->device.arch_text, KS_ARCH_NATIVE) == 0)
-        return ks_fail(
-            err, KS_EINVAL,
-            "no device says here what 'native' is for backend %s: name one, such as %s%s", b->name,
-            ks_arch_example(b->archs), b->archs == KS_ARCHS_AMD ? ", or " KS_ARCH_EMULATOR : "");
+        return ks_fail(err, KS_EINVAL,
+                       "'native' cannot be resolved: this host shows no device of backend %s; name "
+                       "an arch, such as %s%s",
+                       b->name, ks_arch_example(b->archs),
+                       b->archs == KS_ARCHS_AMD ? ", or " KS_ARCH_EMULATOR : "");
     return ks_arch_check(b, job->device.arch_text, err);
 }
 

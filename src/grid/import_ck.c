@@ -198,10 +198,10 @@ static int check_columns(struct reader *r)
 {
     for (int i = 0; i < N_KNOWN; i++)
         if (known_columns[i].is_required && !has_column(r, known_columns[i].column))
-            return fail_header(r, "column '%s' is missing: without it the geometry is unknown%s",
+            return fail_header(r, "column '%s' is missing, so the geometry is unknown%s",
                                known_columns[i].name, "");
     if (!has_column(r, COL_DIRECTION) && !has_column(r, COL_KERNEL) && !is_successor(r))
-        return fail_header(r, "no column says the direction (%s%s)", "direction, variant, kernel",
+        return fail_header(r, "no column gives the direction (%s%s)", "direction, variant, kernel",
                            "");
     return 0;
 }
@@ -223,7 +223,7 @@ static int read_header(struct reader *r)
             return unknown_column(r, i);
         for (size_t k = 0; k < i; k++)
             if (r->column[k] == r->column[i])
-                return fail_header(r, "column '%s' stands twice%s", r->header[i], "");
+                return fail_header(r, "duplicate column '%s'%s", r->header[i], "");
     }
     return check_columns(r);
 }
@@ -237,21 +237,21 @@ static const char *read_kernel_name(const char *name, struct row *row)
     size_t n;
 
     if (strncmp(name, prefix, sizeof prefix - 1) != 0)
-        return "is no name of a grouped convolution";
+        return "is not the name of a grouped convolution";
     name += sizeof prefix - 1;
     n = strcspn(name, "_");
     while (name[n] && direction_from(name, n) < 0)
         n += 1 + strcspn(name + n + 1, "_");
     if (!name[n] || (row->direction >= 0 && row->direction != direction_from(name, n)))
-        return name[n] ? "is of another direction than its row" : "names no direction";
+        return name[n] ? "names another direction than its row" : "names no direction";
     row->direction = direction_from(name, n);
     name += n + 1;
     snprintf(dtype, sizeof dtype, "%.*s", (int)strcspn(name, "_"), name);
     if (row->dtype >= 0 && row->dtype != ks_dtype_from(dtype))
-        return "is of another dtype than its row";
+        return "names another dtype than its row";
     row->dtype = ks_dtype_from(dtype);
     if (row->dtype < 0)
-        return "is of a dtype that is not supported";
+        return "names a dtype that is not supported";
     name += strcspn(name, "_");
     if (strncmp(name, "_nhwgc", 6) == 0)
         name += 6;
@@ -283,7 +283,7 @@ static const char *read_direction(const char *text, struct row *row)
     int direction = direction_from(text, strlen(text));
 
     if (direction < 0)
-        return "is no known direction";
+        return "is not a known direction";
     if (row->direction >= 0 && row->direction != direction)
         return "contradicts another column";
     row->direction = direction;
@@ -300,7 +300,7 @@ static const char *read_field(const char *text, int column, struct row *row)
         return read_direction(text, row);
     case COL_DTYPE:
         row->dtype = ks_dtype_from(text);
-        return row->dtype < 0 ? "is no known dtype" : NULL;
+        return row->dtype < 0 ? "is not a known dtype" : NULL;
     default:
         return read_number(text, column, row);
     }
@@ -401,7 +401,7 @@ static int read_lines(struct reader *r)
         bool is_blank = rc == 1 && ks_import_is_blank(ks_buf_text(&r->im.text));
 
         if (rc == 2 && !has_header)
-            return ks_fail(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": the header is no text",
+            return ks_fail(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": the header is not text",
                            r->im.name, r->im.line);
         if (rc == 2)
             continue;

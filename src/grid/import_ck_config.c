@@ -150,7 +150,7 @@ static int ck_config_read(struct ks_problem_set *set, const char *text, size_t l
     ks_buf_init(&words);
     ks_import_start(&im, set, "", 0, name, strict, err);
     if (ks_node_kind(ks_json_root(doc)) != KS_JSON_ARRAY)
-        rc = ks_fail(err, KS_EFORMAT, "%s: a list of configs is wanted", name);
+        rc = ks_fail(err, KS_EFORMAT, "%s: expected a list of configs", name);
     for (const struct ks_node *n = rc == 0 ? ks_node_first(ks_json_root(doc)) : NULL; n && rc == 0;
          n = ks_node_next(n))
         rc = read_config(&im, n, &words);

@@ -190,7 +190,7 @@ static const struct form *find_form(const struct command *c, char *why_out, size
         used += (size_t)snprintf(why_out + used, cap - used, "%s%zu", used ? " or " : "",
                                  wanted_numbers(f, ndim) + 2);
         if (used < cap)
-            snprintf(why_out + used, cap - used, " words are wanted for ndim %" PRId64 ", not %zu",
+            snprintf(why_out + used, cap - used, " words are needed for ndim %" PRId64 ", not %zu",
                      ndim, c->n + 2);
     }
     return NULL;
@@ -214,9 +214,9 @@ static const char *read_layout(const struct form *f, int64_t code, const struct 
     bool is_one_tap = d[KS_CONV_Z] == 1 && d[KS_CONV_Y] == 1 && d[KS_CONV_X] == 1;
 
     if (code < 0 || code >= MOST_LAYOUTS || !l->name)
-        return "no such layout";
+        return "unknown layout";
     if (l->is_group_first && d[KS_CONV_G] != 1)
-        return "a layout with groups outside of the images is not supported for g > 1";
+        return "layouts with the group as the outermost dimension are not supported for g > 1";
     if (l->images != l->weights && !is_one_tap && d[KS_CONV_C_TOTAL] != d[KS_CONV_G])
         return "images NGCHW with weights GKYXC are not supported";
     *layout_out = l->images;
@@ -226,7 +226,7 @@ static const char *read_layout(const struct form *f, int64_t code, const struct 
 static const char *read_dtype(const struct form *f, int64_t code, uint32_t *dtype_out)
 {
     if (code < 0 || code >= MOST_CODES || (f->dtypes[code].dtype == 0 && code > 0))
-        return "no such data type";
+        return "unknown data type";
     if (f->dtypes[code].dtype < 0)
         return f->dtypes[code].why;
     *dtype_out = (uint32_t)f->dtypes[code].dtype;

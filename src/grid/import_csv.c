@@ -85,7 +85,7 @@ static int keep_header(struct reader *r)
         return ks_fail(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": %s", r->im.name, r->header_line,
                        wrong);
     if (strcmp(r->header[0], "operator") != 0)
-        return fail_header(r, 0, "'%s', but the first column must be 'operator'%s", "");
+        return fail_header(r, 0, "the first column must be 'operator', not '%s'%s", "");
     r->has_header = true;
     return 0;
 }
@@ -114,7 +114,7 @@ static int find_column(struct reader *r, size_t i)
     }
     for (size_t k = 0; k < i; k++)
         if (r->column[k] == r->column[i])
-            return fail_header(r, i, "'%s' stands twice%s", "");
+            return fail_header(r, i, "duplicate '%s'%s", "");
     return 0;
 }
 
@@ -161,7 +161,7 @@ static int set_choice(struct reader *r, size_t i, int index, uint32_t *out)
         return 1;
     }
     ks_buf_init(&why);
-    ks_buf_printf(&why, "is no known %s", r->header[i]);
+    ks_buf_printf(&why, "is not a known %s", r->header[i]);
     ks_word_put_known(r->header[i], r->field[i], &why);
     rc = refuse_field(r, i, ks_buf_text(&why));
     ks_buf_release(&why);
@@ -368,7 +368,7 @@ static int read_lines(struct reader *r)
         bool is_first = is_header(first, strlen(first)), is_row = r->has_header && !is_first;
 
         if (rc == 2 && is_first) /* the rows below it would be read by the one above */
-            return ks_fail(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": the header is no text",
+            return ks_fail(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": the header is not text",
                            r->im.name, r->im.line);
         if (rc == 2)
             continue;

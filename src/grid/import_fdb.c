@@ -61,7 +61,8 @@ static void read_tuple(struct key *k, char *text, int64_t axes_out[3])
         char *x = strchr(text, 'x');
 
         if ((x == NULL) != (axis == 2)) {
-            k->wrong = k->wrong ? k->wrong : "a part of the key has not one number per dimension";
+            k->wrong =
+                k->wrong ? k->wrong : "a part of the key does not have one number per dimension";
             return;
         }
         if (x)
@@ -92,7 +93,7 @@ static void read_layout(struct key *k, int at, int n_words, struct ks_problem *p
     else if (strcmp(k->part[at], channels_last) == 0)
         p->layout = KS_NHWGC;
     else
-        refuse(k, "the layout is none of NCHW, NCDHW, NHWC, NDHWC");
+        refuse(k, "the layout is not one of NCHW, NCDHW, NHWC, NDHWC");
 }
 
 static void read_dtype(struct key *k, const char *text, struct ks_problem *p)
@@ -104,7 +105,7 @@ static void read_dtype(struct key *k, const char *text, struct ks_problem *p)
             p->dtype = i;
             return;
         }
-    refuse(k, "the data type is none of FP32, FP16, BF16");
+    refuse(k, "the data type is not one of FP32, FP16, BF16");
 }
 
 /* "F", "B_g4" .. */
@@ -118,7 +119,7 @@ static void read_direction(struct key *k, char *text, struct ks_problem *p)
         *suffix++ = '\0';
     letter = text[0] && !text[1] ? strchr(letters, text[0]) : NULL;
     if (!letter && !k->wrong)
-        k->wrong = "the direction is none of F, B, W";
+        k->wrong = "the direction is not one of F, B, W";
     p->direction = letter ? (uint32_t)(letter - letters) : KS_FORWARD;
     for (; suffix; suffix = next) {
         next = strchr(suffix, '_');
@@ -127,7 +128,7 @@ static void read_direction(struct key *k, char *text, struct ks_problem *p)
         if (suffix[0] == 'g')
             p->dim[KS_CONV_G] = number(k, suffix + 1);
         else
-            refuse(k, "casts to other types are not supported");
+            refuse(k, "conversions to other types are not supported");
     }
 }
 
@@ -171,7 +172,7 @@ static void read_key(struct key *k, struct ks_problem *p, int64_t out[3])
     k->ndim = k->n > 3 && strchr(k->part[3], 'x') ? 2 : 3;
     n_layouts = k->n - n_numbers(k->ndim) - 2;
     if (!k->wrong && n_layouts != 1 && n_layouts != 3)
-        k->wrong = "the key has not the parts of a 2-D or 3-D convolution";
+        k->wrong = "the key does not have the parts of a 2-D or 3-D convolution";
     if (k->wrong)
         return;
     p->dim[KS_CONV_NDIM] = k->ndim;
@@ -203,7 +204,7 @@ int ks_fdb_key(char *text, struct ks_problem *p_io, struct ks_err *err)
         if (out[axis] != ks_conv_out(p_io, axis))
             return ks_fail(err, KS_EUNSUPPORTED,
                            "the key is inconsistent: its %s is %" PRId64
-                           ", its geometry gives %" PRId64,
+                           ", but its geometry gives %" PRId64,
                            p_io->direction == KS_FORWARD ? "output" : "d_output", out[axis],
                            ks_conv_out(p_io, axis));
     return 0;
@@ -219,7 +220,7 @@ static int read_line(struct ks_import *im)
     if (rc < 0)
         return rc;
     if (!equals)
-        return ks_import_refuse(im, "no '=' behind a key");
+        return ks_import_refuse(im, "no '=' after a key");
     *equals = '\0';
     if (ks_fdb_key(text, &p, &why) < 0)
         return ks_import_refuse_err(im, &why);

@@ -164,7 +164,7 @@ static const char *read_layout(const struct command *c, uint32_t *layout_out)
     int out = layout_from(c->flags.text[KS_MIO_OUT_LAYOUT]);
 
     if (in < 0 || filter < 0 || out < 0)
-        return "layout is none of NCHW, NCDHW, NHWC, NDHWC";
+        return "layout is not one of NCHW, NCDHW, NHWC, NDHWC";
     if (in != filter)
         return "layouts of input and weights differ (an absent one is NCHW)";
     if (in_text[0] && in != out)
@@ -191,7 +191,7 @@ static const char *find_obstacle(const struct command *c)
         return "vectorised layouts are not supported";
     for (int i = KS_MIO_IN_CAST; i <= KS_MIO_WEI_CAST; i++)
         if (strcmp(c->flags.text[i], "-1") != 0)
-            return "casts to other types are not supported";
+            return "conversions to other types are not supported";
     for (int axis = 3 - (int)n_axes; axis < 3; axis++) {
         if (axis_flag(c, KS_MIO_STRIDE_D, axis) < 1)
             return "a stride is below 1";

@@ -196,7 +196,7 @@ static int pytorch_read(struct ks_problem_set *set, const char *text, size_t len
         return rc;
     ks_import_start(&im, set, "", 0, name, strict, err);
     if (ks_node_kind(ks_json_root(doc)) != KS_JSON_ARRAY)
-        rc = ks_fail(err, KS_EFORMAT, "%s: a list of operations is wanted", name);
+        rc = ks_fail(err, KS_EFORMAT, "%s: expected a list of operations", name);
     for (const struct ks_node *n = rc == 0 ? ks_node_first(ks_json_root(doc)) : NULL; n && rc == 0;
          n = ks_node_next(n))
         rc = read_node(&im, n);

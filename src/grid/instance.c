@@ -128,8 +128,9 @@ int ks_instance_parse_name(const struct ks_family *f, const char *name, struct k
         n_ways = ks_name_read(f, &other, name, &i);
     }
     if (n_ways == 0)
-        return ks_fail(err, KS_EINVAL, "'%.200s' is no instance of family '%s' (names are like %s)",
-                       name, f->name, f->name_pattern);
+        return ks_fail(err, KS_EINVAL,
+                       "'%.200s' is not an instance of family '%s' (names are like %s)", name,
+                       f->name, f->name_pattern);
     if (n_ways > 1)
         return ks_fail(
             err, KS_EFORMAT,

@@ -26,11 +26,10 @@ static int check_kind(const struct source *s, const struct ks_node *n, const str
     bool is_number = kind == KS_JSON_INT || kind == KS_JSON_REAL;
 
     if (o->type == KS_OPT_BOOL)
-        return kind == KS_JSON_BOOL ? 0
-                                    : ks_node_fail(s->doc, n, s->err, "true or false is wanted");
+        return kind == KS_JSON_BOOL ? 0 : ks_node_fail(s->doc, n, s->err, "expected true or false");
     if (o->type == KS_OPT_ENUM || o->type == KS_OPT_STR)
-        return kind == KS_JSON_STRING ? 0 : ks_node_fail(s->doc, n, s->err, "a text is wanted");
-    return is_number ? 0 : ks_node_fail(s->doc, n, s->err, "a number is wanted");
+        return kind == KS_JSON_STRING ? 0 : ks_node_fail(s->doc, n, s->err, "expected a string");
+    return is_number ? 0 : ks_node_fail(s->doc, n, s->err, "expected a number");
 }
 
 static const struct ks_opt *find_opt(const struct ks_opt *table, const char *key)
@@ -84,7 +83,7 @@ static int read_section(const struct source *s, const struct ks_node *root,
     if (rc < 0 || !obj)
         return rc;
     if (ks_node_kind(obj) != KS_JSON_OBJECT)
-        return ks_node_fail(s->doc, obj, s->err, "an object { ... } is wanted");
+        return ks_node_fail(s->doc, obj, s->err, "expected an object { ... }");
     list_keys(section, keys);
     rc = ks_node_only(s->doc, obj, keys, s->err);
     for (const struct ks_node *n = ks_node_first(obj); rc == 0 && n; n = ks_node_next(n)) {
@@ -116,8 +115,9 @@ static int check_measure(const struct source *s, const struct ks_node *root, con
     const struct ks_node *obj = ks_node_at(root, "measure");
 
     if (j->measure.racing)
-        return ks_node_fail(s->doc, ks_node_at(obj, "racing"), s->err,
-                            "racing is now measure.rounds: { \"max\": 10 }, for instance");
+        return ks_node_fail(
+            s->doc, ks_node_at(obj, "racing"), s->err,
+            "racing was replaced by measure.rounds, for instance \"rounds\": { \"max\": 10 }");
     if (j->measure.min_samples > j->measure.max_samples)
         return ks_node_fail(s->doc, obj, s->err, "min_samples %u is above max_samples %u",
                             j->measure.min_samples, j->measure.max_samples);
@@ -220,13 +220,13 @@ static int read_directions(const struct source *s, const struct ks_node *obj, ui
     for (uint32_t i = 0; i < KS_N_DIRECTIONS; i++)
         names[i] = ks_direction_name(i);
     if (ks_node_kind(list) != KS_JSON_ARRAY || ks_node_size(list) == 0)
-        return ks_node_fail(s->doc, list, s->err, "a list of directions is wanted");
+        return ks_node_fail(s->doc, list, s->err, "expected a list of directions");
     for (const struct ks_node *n = ks_node_first(list); rc == 0 && n; n = ks_node_next(n)) {
         int which = 0;
 
         rc = ks_grid_field_choice(s->doc, n, names, &which, s->err);
         if (rc == 0 && *mask_out & (uint32_t)1 << which)
-            rc = ks_node_fail(s->doc, n, s->err, "'%s' stands twice", names[which]);
+            rc = ks_node_fail(s->doc, n, s->err, "duplicate '%s'", names[which]);
         *mask_out |= (uint32_t)1 << which;
     }
     return rc;
@@ -239,7 +239,7 @@ static int read_excludes(const struct source *s, const struct ks_node *obj,
     int rc = 0;
 
     if (list && (ks_node_kind(list) != KS_JSON_ARRAY || ks_node_size(list) > KS_JOB_EXCLUDES))
-        return ks_node_fail(s->doc, list, s->err, "a list of at most %d files is wanted",
+        return ks_node_fail(s->doc, list, s->err, "expected a list of at most %d files",
                             KS_JOB_EXCLUDES);
     p->exclude = list ? calloc(ks_node_size(list) + 1u, sizeof *p->exclude) : NULL;
     if (list && !p->exclude)
@@ -267,7 +267,8 @@ static int read_sample(const struct source *s, const struct ks_node *obj, struct
     if (rc == 0 && stratified)
         rc = ks_node_bool(s->doc, stratified, &p->is_stratified, s->err);
     if (rc == 0 && p->is_stratified && p->sample == 0)
-        rc = ks_node_fail(s->doc, stratified, s->err, "stratified needs a sample");
+        rc = ks_node_fail(s->doc, stratified, s->err,
+                          "stratified needs \"sample\", the number of problems");
     p->seed = (uint64_t)seed;
     return rc;
 }
@@ -300,7 +301,7 @@ static int find_list(const struct source *s, const struct ks_node *root, const c
     int rc = ks_grid_field_node(s->doc, root, key, KS_JSON_ARRAY, list_out, s->err);
 
     if (rc == 0 && (ks_node_size(*list_out) == 0 || ks_node_size(*list_out) > KS_JOB_LISTS))
-        rc = ks_node_fail(s->doc, *list_out, s->err, "1 to %d entries are wanted", KS_JOB_LISTS);
+        rc = ks_node_fail(s->doc, *list_out, s->err, "expected 1 to %d entries", KS_JOB_LISTS);
     return rc;
 }
 
@@ -312,7 +313,7 @@ static int read_entries(const struct source *s, const struct ks_node *list,
 
     for (const struct ks_node *n = ks_node_first(list); rc == 0 && n; n = ks_node_next(n)) {
         if (ks_node_kind(n) != KS_JSON_OBJECT)
-            return ks_node_fail(s->doc, n, s->err, "an object { ... } is wanted");
+            return ks_node_fail(s->doc, n, s->err, "expected an object { ... }");
         rc = read(s, n, j);
     }
     return rc;
@@ -332,8 +333,8 @@ static int read_lists(const struct source *s, const struct ks_node *root, struct
     for (uint32_t i = 1; rc == 0 && i < j->n_kernels; i++)
         if (!j->kernels[i].program != !j->kernels[0].program)
             rc = ks_node_fail(s->doc, kernels, s->err,
-                              "programs and configs in one job: their times cannot be compared, "
-                              "use two jobs");
+                              "a job cannot have both programs and configs, whose times cannot be "
+                              "compared: use two jobs");
     if (rc == 0)
         rc = find_list(s, root, "problems", &problems);
     if (rc < 0)

@@ -48,8 +48,8 @@ int ks_job_repeat(struct ks_job *job, uint32_t n, struct ks_err *err)
 {
     if (!ks_job_runs_programs(job))
         return ks_fail(err, KS_EINVAL,
-                       "--repeat is for programs that time kernels themselves; the job's kernels "
-                       "are measured until measure.target_rse is reached");
+                       "--repeat is only for programs that time kernels themselves; the kernels of "
+                       "this job are measured until measure.target_rse is reached");
     for (uint32_t i = 0; i < job->n_kernels; i++)
         job->kernels[i].program->repeat = n;
     return 0;
@@ -104,7 +104,8 @@ int ks_job_choose(struct ks_job *job, const char *backend, const char *arch, str
     if (rc == 0 && d.backend != job->device.backend)
         snprintf(d.arch_text, sizeof d.arch_text, KS_ARCH_NATIVE);
     if (rc == 0 && arch && strlen(arch) >= sizeof d.arch_text)
-        rc = ks_fail(err, KS_EINVAL, "--arch: longer than %zu characters", sizeof d.arch_text - 1);
+        rc =
+            ks_fail(err, KS_EINVAL, "--arch is longer than %zu characters", sizeof d.arch_text - 1);
     if (rc == 0 && arch)
         snprintf(d.arch_text, sizeof d.arch_text, "%s", arch);
     if (rc < 0)

@@ -33,7 +33,7 @@ static int read_options(const struct ks_json *doc, const struct ks_node *obj,
     struct ks_profiler_setup *setup = NULL;
     struct ks_buf text;
     int rc = options && ks_node_kind(options) != KS_JSON_OBJECT
-                 ? ks_node_fail(doc, options, err, "an object { ... } is wanted")
+                 ? ks_node_fail(doc, options, err, "expected an object { ... }")
                  : ks_profiler_setup_read(adapter, doc, options, &setup, err);
 
     if (rc < 0)
@@ -64,14 +64,14 @@ static int read_environment(const struct ks_json *doc, const struct ks_node *obj
     int rc = 0;
 
     if (list && ks_node_kind(list) != KS_JSON_OBJECT)
-        return ks_node_fail(doc, list, err, "an object { \"NAME\": \"VALUE\" } is wanted");
+        return ks_node_fail(doc, list, err, "expected an object { \"NAME\": \"VALUE\" }");
     for (const struct ks_node *n = list ? ks_node_first(list) : NULL; rc == 0 && n;
          n = ks_node_next(n)) {
         const char *value;
 
         rc = ks_node_str(doc, n, &value, err);
         if (rc == 0 && (!is_name(ks_node_key(n)) || strchr(value, '\n')))
-            rc = ks_node_fail(doc, n, err, "no name or value of an environment variable");
+            rc = ks_node_fail(doc, n, err, "not a valid name or value of an environment variable");
         if (rc == 0)
             at += (size_t)snprintf(p->environment + at, sizeof p->environment - at, "%s=%s\n",
                                    ks_node_key(n), value);

@@ -149,7 +149,7 @@ static int take_family(struct ks_adder *a, uint32_t *i_out)
 
     for (; i < s->n_families && strcmp(s->families[i].path, f->path) != 0; i++)
         if (strcmp(s->families[i].name, f->name) == 0) {
-            rc = ks_fail(a->err, KS_EINVAL, "'%s' and '%s' are both named '%s'",
+            rc = ks_fail(a->err, KS_EINVAL, "'%s' and '%s' are two different families named '%s'",
                          s->families[i].path, f->path, f->name);
             break;
         }
@@ -206,7 +206,7 @@ static int add_choice(const struct ks_adder *a, const struct ks_node *n,
         return rc;
     for (uint32_t i = 0; i < p->n[t]; i++)
         if (p->choice[t][i] == v)
-            return ks_node_fail(a->doc, n, a->err, "value '%s' stands twice", trait->text[v]);
+            return ks_node_fail(a->doc, n, a->err, "duplicate value '%s'", trait->text[v]);
     p->choice[t][p->n[t]++] = (uint8_t)v;
     return 0;
 }
@@ -220,7 +220,7 @@ int ks_adder_choices(const struct ks_adder *a, uint32_t i_family, const struct k
     if (ks_node_kind(n) != KS_JSON_ARRAY)
         return add_choice(a, n, trait, t, p);
     if (ks_node_size(n) == 0)
-        return ks_node_fail(a->doc, n, a->err, "at least one value is wanted");
+        return ks_node_fail(a->doc, n, a->err, "expected at least one value");
     for (const struct ks_node *v = ks_node_first(n); rc == 0 && v; v = ks_node_next(v))
         rc = add_choice(a, v, trait, t, p);
     return rc;
@@ -318,8 +318,8 @@ static int step(struct walk *w, uint32_t t)
 
         if (++w->n_steps > MOST_STEPS)
             return ks_fail(w->a->err, KS_EINVAL,
-                           "more than %d steps: put what excludes most into "
-                           "the first traits, or name fewer values",
+                           "more than %d steps: let the rules exclude combinations by the family's "
+                           "first traits, or name fewer values",
                            MOST_STEPS);
         w->i.value[t] = w->p->choice[t][c];
         rc = is_forbidden(w, t, &is_out);

@@ -71,7 +71,7 @@ static int read(struct ks_adder *a, const struct ks_node *root)
     if (rc == 0)
         rc = ks_grid_field_node(a->doc, root, "instances", KS_JSON_ARRAY, &list, a->err);
     if (rc == 0 && ks_node_size(list) == 0)
-        rc = ks_node_fail(a->doc, list, a->err, "at least one entry is wanted");
+        rc = ks_node_fail(a->doc, list, a->err, "expected at least one entry");
     if (rc == 0)
         rc = find_family(a, root, &i_family);
     for (const struct ks_node *n = ks_node_first(list); rc == 0 && n; n = ks_node_next(n))

@@ -232,10 +232,10 @@ static int read_metadata(struct reader *r, const struct ks_node *meta, uint64_t 
     if (rc == 0)
         rc = ks_node_int(a->doc, ks_node_at(meta, "count"), &count, a->err);
     if (rc == 0 && (count < 0 || (uint64_t)count != n_kernels))
-        rc =
-            ks_node_fail(a->doc, ks_node_at(meta, "count"), a->err,
-                         "says %" PRId64 ", but there are %" PRIu64 " kernels: the file is damaged",
-                         count, n_kernels);
+        rc = ks_node_fail(a->doc, ks_node_at(meta, "count"), a->err,
+                          "is %" PRId64 ", but the file has %" PRIu64
+                          " kernels: it is damaged, export it again",
+                          count, n_kernels);
     if (rc == 0)
         rc = ks_grid_field_node(a->doc, meta, "families", KS_JSON_ARRAY, &list, a->err);
     for (const struct ks_node *n = rc == 0 ? ks_node_first(list) : NULL; rc == 0 && n;
@@ -259,9 +259,10 @@ static int read_traits(const struct reader *r, const struct ks_family *f,
         uint32_t v = 0;
 
         if (!n)
-            return ks_node_fail(doc, traits, r->a->err,
-                                "trait '%s' is missing: has the family gained it since the export?",
-                                names[t]);
+            return ks_node_fail(
+                doc, traits, r->a->err,
+                "trait '%s' is missing: if the family gained it since, export the config again",
+                names[t]);
         rc = ks_trait_value_node(doc, n, &f->traits[t], &v, r->a->err);
         i->value[t] = (uint8_t)v;
     }
@@ -289,7 +290,7 @@ static int check_attribute(const struct reader *r, const struct ks_attribute *a,
         if (rc < 0 || strcmp(text, a->text[v]) == 0)
             return rc;
     }
-    return ks_node_fail(r->a->doc, n, r->a->err, "is %s by its traits",
+    return ks_node_fail(r->a->doc, n, r->a->err, "must be %s, which follows from the traits",
                         a->kind == KS_TRAIT_INT ? number : a->text[v]);
 }
 
@@ -326,13 +327,14 @@ static int check_kernel(const struct reader *r, const struct ks_node *obj, uint3
         return rc;
     if (s->n_instances == n_before)
         return ks_node_fail(doc, obj, r->a->err,
-                            "a rule of its family forbids '%s': has it changed since the export?",
+                            "a rule of the family excludes '%s': if the rule is newer than the "
+                            "file, export it again",
                             name);
     ks_hex64(s->instances[n_before].id, hex);
     if (strcmp(hex, id) != 0 || strcmp(s->instances[n_before].name, name) != 0)
         return ks_node_fail(doc, obj, r->a->err,
-                            "'%s' with id %s is now '%s' with id %s: has its family changed since "
-                            "the export?",
+                            "'%s' with id %s is now '%s' with id %s: if the family has changed "
+                            "since, export the config again",
                             name, id, s->instances[n_before].name, hex);
     return 0;
 }

@@ -33,12 +33,13 @@ static int check_neighbours(const struct ks_instance *a, const struct ks_instanc
     bool is_same_name = strcmp(a->name, b->name) == 0;
 
     if (a->id == b->id && a->i_family == b->i_family && is_same_name)
-        return ks_fail(err, KS_EINVAL, "instance '%s' is named twice: keep one entry", a->name);
+        return ks_fail(err, KS_EINVAL, "duplicate instance '%s': remove one of the entries",
+                       a->name);
     if (a->id == b->id)
         return ks_fail(err, KS_EFORMAT, "instances '%s' and '%s' have the same id", a->name,
                        b->name);
     if (is_same_name)
-        return ks_fail(err, KS_EINVAL, "two families have an instance of the name '%s'", a->name);
+        return ks_fail(err, KS_EINVAL, "two families have an instance named '%s'", a->name);
     return 0;
 }
 
@@ -65,7 +66,7 @@ static int check_left(const struct ks_adder *a, uint32_t n_before)
     if (a->set->n_instances > n_before)
         return 0;
     if (a->n_filtered > 0)
-        return ks_fail(a->err, KS_EINVAL, "%s keeps none of the %llu instances of %s",
+        return ks_fail(a->err, KS_EINVAL, "%s excludes all %llu instances of %s",
                        a->set->filter_of ? a->set->filter_of : "the filter",
                        (unsigned long long)a->n_filtered, a->path);
     return ks_fail(a->err, KS_EINVAL, "%s: no instance: the rules exclude every combination",

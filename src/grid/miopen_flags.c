@@ -75,7 +75,7 @@ static const struct row *find_flag(const char *word, char *why, size_t cap)
     bool is_long = word[0] == '-' && word[1] == '-';
 
     if (word[0] != '-' || !word[1]) {
-        snprintf(why, cap, "'%.40s' stands where a flag is wanted", word);
+        snprintf(why, cap, "expected a flag, found '%.40s'", word);
         return NULL;
     }
     for (int i = 0; i < N_ROWS; i++) {
@@ -105,7 +105,7 @@ static bool store(const struct row *r, const char *value, struct ks_miopen_flags
         return true;
     if (r->flag >= KS_MIO_N_NUMBERS) {
         if (strlen(value) >= sizeof out->text[0]) {
-            snprintf(why, cap, "--%s: '%.40s' is no known value", r->name, value);
+            snprintf(why, cap, "--%s: '%.40s' is not a known value", r->name, value);
             return false;
         }
         memcpy(out->text[r->flag], value, strlen(value) + 1);
@@ -200,8 +200,8 @@ bool ks_miopen_flags_parse(char *args, struct ks_miopen_flags *out, char *why_ou
             continue;
         }
         if (variable) {
-            snprintf(why_out, cap, "'%.40s' may hold flags: only the last words may be variables",
-                     variable);
+            snprintf(why_out, cap,
+                     "'%.40s' may expand to flags: only the last words may be variables", variable);
             return false;
         }
         if (!read_flag(word, &args, &f, why_out, cap))

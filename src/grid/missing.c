@@ -61,7 +61,7 @@ static int check_arch(const struct check *j, struct ks_instance *i, struct ks_er
 
     if (!j->set->cpu_flags && f->archs[0] && !ks_arch_is_emulator(arch) &&
         !is_arch_among(arch, f->archs))
-        snprintf(i->missing, sizeof i->missing, "family %s knows nothing of arch %.40s", f->name,
+        snprintf(i->missing, sizeof i->missing, "family %s does not support arch %.40s", f->name,
                  arch);
     for (uint32_t k = 0; !i->missing[0] && k < f->n_inabilities; k++) {
         const struct ks_inability *r = &f->inabilities[k];
@@ -93,7 +93,7 @@ int ks_missing_find(const struct ks_kernel_set *set, const struct ks_family *f,
     rc = check_arch(&j, i, err);
     if (rc == 0 && !i->missing[0] && !f->source[0] && !set->has_plugin)
         snprintf(i->missing, sizeof i->missing,
-                 "family %s has no kernel of its own: a plug-in supplies it", f->name);
+                 "family %s has no kernel of its own: name a plug-in that has it", f->name);
     return rc;
 }
 

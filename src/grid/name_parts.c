@@ -21,7 +21,7 @@ static int find_trait(struct splitter *s, const char *from, size_t n, int *out)
     const char *near;
 
     if (n == 0 || n >= sizeof word)
-        return ks_fail(s->err, KS_EINVAL, "'{%.*s}' is no trait", (int)n, from);
+        return ks_fail(s->err, KS_EINVAL, "'{%.*s}' is not a trait", (int)n, from);
     memcpy(word, from, n);
     word[n] = '\0';
     *out = ks_family_trait(s->f, word);
@@ -30,7 +30,7 @@ static int find_trait(struct splitter *s, const char *from, size_t n, int *out)
     for (uint32_t i = 0; i < s->f->n_traits; i++)
         names[i] = s->f->traits[i].name;
     near = ks_nearest(word, names);
-    return ks_fail(s->err, KS_EINVAL, "'{%s}' is no trait%s%s%s", word,
+    return ks_fail(s->err, KS_EINVAL, "'{%s}' is not a trait%s%s%s", word,
                    near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
 }
 
@@ -42,9 +42,10 @@ static int add_value(struct splitter *s, const char *from, size_t n)
     if (rc < 0)
         return rc;
     if (s->is_shown[i_trait])
-        return ks_fail(s->err, KS_EINVAL, "'{%s}' stands twice", s->f->traits[i_trait].name);
+        return ks_fail(s->err, KS_EINVAL, "duplicate '{%s}'", s->f->traits[i_trait].name);
     if (s->f->traits[i_trait].suffix[0])
-        return ks_fail(s->err, KS_EINVAL, "'{%s}' has a suffix too", s->f->traits[i_trait].name);
+        return ks_fail(s->err, KS_EINVAL, "'{%s}' must not appear: the trait has a suffix",
+                       s->f->traits[i_trait].name);
     s->is_shown[i_trait] = true;
     s->to->part[s->to->n++] = (struct ks_name_part){ .i_trait = i_trait, .has_value = true };
     return 0;
@@ -66,7 +67,7 @@ static int split_pattern(struct splitter *s, const char *pattern)
         }
         n = strcspn(p + 1, "{}");
         if (*p == '}' || p[1 + n] != '}')
-            return ks_fail(s->err, KS_EINVAL, "brace without its partner at character %zu",
+            return ks_fail(s->err, KS_EINVAL, "unmatched brace at character %zu",
                            (size_t)(p - pattern) + 1);
         rc = add_value(s, p + 1, n);
         if (rc < 0)
@@ -98,8 +99,8 @@ static int add_suffixes(struct splitter *s)
             s->to->part[s->to->n++] = suffix_part(t, i);
         else if (!s->is_alias && !s->is_shown[i] && t->n_values > 1)
             return ks_fail(s->err, KS_EINVAL,
-                           "trait '%s' has several values but does not show: put {%s} in, or give "
-                           "the trait a suffix",
+                           "trait '%s' has several values but is not in the name: add {%s}, or "
+                           "give the trait a suffix",
                            t->name, t->name);
     }
     return 0;
@@ -134,7 +135,7 @@ int ks_name_parts(const struct ks_family *f, const char *pattern, bool is_alias,
             length += longest(&f->traits[out->part[i].i_trait]);
     }
     if (length >= KS_INSTANCE_NAME)
-        return ks_fail(err, KS_EINVAL, "names may become %zu characters long, the limit is %d",
+        return ks_fail(err, KS_EINVAL, "names can have up to %zu characters, the limit is %d",
                        length, KS_INSTANCE_NAME - 1);
     return 0;
 }

@@ -69,7 +69,7 @@ static void take_word(struct reader *r, size_t i, const char *allowed, char *out
 {
     ks_lines_copy(&r->l, i, out, cap);
     if (r->l.rc == 0 && !is_word(out, allowed))
-        ks_lines_fail(&r->l, "'%.40s' is no word", out);
+        ks_lines_fail(&r->l, "'%.40s' is not a word", out);
 }
 
 /* The same, or nothing. */
@@ -78,7 +78,7 @@ static void take_word_or_none(struct reader *r, size_t i, const char *allowed, c
 {
     ks_lines_copy(&r->l, i, out, cap);
     if (r->l.rc == 0 && out[0] && !is_word(out, allowed))
-        ks_lines_fail(&r->l, "'%.40s' is no word", out);
+        ks_lines_fail(&r->l, "'%.40s' is not a word", out);
 }
 
 /* The index of a word of the line among names; 0 after a failure. */
@@ -91,7 +91,7 @@ static int take_choice(struct reader *r, size_t i, const char *const *names)
         k++;
     if (r->l.rc == 0 && names[k])
         return k;
-    ks_lines_fail(&r->l, "'%.40s' is none that is known here", text);
+    ks_lines_fail(&r->l, "unknown value '%.40s'", text);
     return 0;
 }
 
@@ -154,7 +154,7 @@ static void set_key(struct reader *r, const char *key, const char *value)
             return;
         }
     }
-    ks_lines_fail(&r->l, "no setting is called '%.60s'", key);
+    ks_lines_fail(&r->l, "unknown setting '%.60s'", key);
 }
 
 /* Settings that the file lacks are younger than it: they have their defaults. */
@@ -219,7 +219,7 @@ static void take_names(struct reader *r, size_t i, char *out, size_t cap)
 {
     ks_lines_copy(&r->l, i, out, cap);
     if (out[0] == ' ' || strstr(out, "  ") || (out[0] && out[strlen(out) - 1] == ' '))
-        ks_lines_fail(&r->l, "'%.40s' are no names with one blank between two", out);
+        ks_lines_fail(&r->l, "'%.40s' is not a list of names separated by single blanks", out);
 }
 
 static void add_flags(struct reader *r, struct ks_family *f, struct ks_trait *t, const char *text,
@@ -308,7 +308,7 @@ static uint32_t take_part(struct reader *r, struct ks_family *f, int k)
         return (uint32_t)ks_lines_int(&r->l, (size_t)k, 0, part->n - 1);
     v = part->from(text);
     if (v < 0)
-        ks_lines_fail(&r->l, "no %s is called '%.40s'", part->name, text);
+        ks_lines_fail(&r->l, "unknown %s '%.40s'", part->name, text);
     return v < 0 ? 0 : (uint32_t)v;
 }
 
@@ -335,7 +335,7 @@ static void read_lacks(struct reader *r, struct ks_family *f)
         struct ks_inability *a = &f->inabilities[f->n_inabilities];
 
         if (f->n_inabilities == KS_NEEDS_MAX)
-            ks_lines_fail(&r->l, "more than %d of these", KS_NEEDS_MAX);
+            ks_lines_fail(&r->l, "more than %d 'lack' lines", KS_NEEDS_MAX);
         if (ks_lines_expect(&r->l, "lack", 2)) {
             take_names(r, 0, a->arch, sizeof a->arch);
             ks_lines_copy(&r->l, 1, a->why, sizeof a->why);
@@ -432,7 +432,7 @@ static uint64_t take_bits(struct reader *r, size_t i)
     if (n <= 16)
         memcpy(hex + 16 - n, text, n);
     if (n == 0 || n > 16 || !ks_unhex64(hex, &bits))
-        ks_lines_fail(&r->l, "'%.40s' is no hexadecimal number", text);
+        ks_lines_fail(&r->l, "'%.40s' is not a hexadecimal number", text);
     return bits;
 }
 
@@ -479,7 +479,7 @@ static void read_instances(struct reader *r)
     for (; ks_lines_is(&r->l, "helper"); r->g->n_helpers += r->l.rc == 0)
         read_instance(r, "helper");
     if (r->g->n_instances == 0)
-        ks_lines_fail(&r->l, "no instance stands before this line");
+        ks_lines_fail(&r->l, "expected an instance before this line");
 }
 
 /* ---- problems ---- */
@@ -536,8 +536,8 @@ static int check_digest(struct reader *r)
     ks_hex64(digest, has);
     ks_hex64(r->digest, says);
     return ks_fail(r->err, KS_EFORMAT,
-                   "%s: the digest of its problems and instances is %s, it says %s", r->l.name, has,
-                   says);
+                   "%s: its problems and instances have digest %s, not %s: export it again",
+                   r->l.name, has, says);
 }
 
 static int read_all(struct reader *r)
@@ -551,9 +551,9 @@ static int read_all(struct reader *r)
     while (ks_lines_is(&r->l, "problem") && r->l.rc == 0)
         read_problem(r);
     if (r->g->n_problems == 0)
-        ks_lines_fail(&r->l, "no problem stands before this line");
+        ks_lines_fail(&r->l, "expected a problem before this line");
     if (r->l.key)
-        ks_lines_fail(&r->l, "a line '%.40s' does not belong here", r->l.key);
+        ks_lines_fail(&r->l, "unexpected line '%.40s'", r->l.key);
     if (r->l.rc < 0)
         return r->l.rc;
     rc = ks_grid_index(r->g, r->err);

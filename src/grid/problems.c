@@ -343,7 +343,7 @@ int ks_problem_set_read(struct ks_problem_set *s, const char *path, const char *
 
     ks_buf_init(&text);
     if (rc == 0 && ks_path_is_dir(path))
-        rc = ks_fail(err, KS_EINVAL, "'%s' is a directory, a problem list is wanted", path);
+        rc = ks_fail(err, KS_EINVAL, "'%s' is a directory; name a problem list", path);
     else if (rc == 0)
         rc = ks_file_read(path, &text, err);
     if (rc == 0)

@@ -85,7 +85,7 @@ int ks_programs_add(struct ks_kernel_set *set, const struct ks_job *job, uint32_
     else
         rc = ks_adder_family(&a, &f, &i_family);
     if (rc == 0 && set->n_families == n_before)
-        rc = ks_fail(err, KS_EINVAL, "the same program with the same options is named twice");
+        rc = ks_fail(err, KS_EINVAL, "duplicate entry: the same program with the same options");
     for (uint32_t k = 0; rc == 0 && k < p->repeat; k++) {
         struct ks_instance one = { .i_family = i_family };
 

@@ -322,7 +322,8 @@ static int say(struct tree *tree, uint32_t from, uint32_t to, uint32_t depth, co
     if (depth + 1 < tree->n_traits)
         return say_each(tree, from, to, depth, guard);
     return ks_fail(tree->err, KS_EUNSUPPORTED,
-                   "the set is no product with conditions short enough for T1 (export it as JSON)");
+                   "the set is not a product with conditions that are short enough for T1 (export "
+                   "it as JSON)");
 }
 
 int ks_t1_conditions_against(struct ks_t1_space *s, const uint8_t *extra, uint32_t n_extra,

@@ -59,14 +59,14 @@ static const char *value_text(enum ks_t1_type type, const struct ks_expr_value *
         (is_truth && type != KS_T1_BOOL))
         return "a value is not of the parameter's type";
     if (type == KS_T1_UINT && v->whole < 0)
-        return "a uint is not negative";
+        return "a uint must not be negative";
     if (type == KS_T1_BOOL && (v->whole & ~(int64_t)1))
-        return "a bool is True or False";
+        return "a bool must be True or False";
     if (is_text && (!v->text[0] || strlen(v->text) >= KS_VALUE_TEXT))
-        return "a text has 1 to 31 characters";
+        return "a string must have 1 to 31 characters";
     for (const char *c = is_text ? v->text : ""; *c; c++)
         if (!isgraph((unsigned char)*c))
-            return "a text has no blanks and is ASCII";
+            return "a string must be ASCII without blanks";
     if (type == KS_T1_FLOAT) {
         ks_f64_text(is_real ? v->real : (double)v->whole, real);
         snprintf(out, KS_VALUE_TEXT, "%.31s", real);
@@ -103,7 +103,7 @@ static int read_values(const char *text, enum ks_t1_type type, struct ks_trait *
     if (rc == 0)
         rc = ks_expr_values(e, values, KS_TRAIT_VALUES_MAX, &n, err);
     if (rc == 0 && n == 0)
-        rc = ks_fail(err, KS_EINVAL, "at least one value is wanted");
+        rc = ks_fail(err, KS_EINVAL, "expected at least one value");
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         rc = add_value(type, &values[i], t, err);
     ks_expr_free(e);
@@ -118,9 +118,9 @@ static int check_name(const struct ks_json *doc, const struct ks_node *n, const 
 
     for (size_t i = 0; words[i]; i++)
         if (strcmp(words[i], name) == 0)
-            return ks_node_fail(doc, n, err, "'%s' is a word of the expression language", name);
+            return ks_node_fail(doc, n, err, "'%s' is a reserved word of filter expressions", name);
     if (ks_family_trait(f, name) >= 0)
-        return ks_node_fail(doc, n, err, "parameter '%s' stands twice", name);
+        return ks_node_fail(doc, n, err, "duplicate parameter '%s'", name);
     return 0;
 }
 
@@ -162,7 +162,7 @@ static int read_parameters(const struct ks_json *doc, const struct ks_node *spac
     int rc = ks_grid_field_node(doc, space, "TuningParameters", KS_JSON_ARRAY, &list, err);
 
     if (rc == 0 && ks_node_size(list) == 0)
-        rc = ks_node_fail(doc, list, err, "at least one parameter is wanted");
+        rc = ks_node_fail(doc, list, err, "expected at least one parameter");
     for (const struct ks_node *n = ks_node_first(list); rc == 0 && n; n = ks_node_next(n)) {
         if (f->n_traits == KS_TRAITS_MAX)
             return ks_node_fail(doc, n, err, "more than %d parameters", KS_TRAITS_MAX);
@@ -204,7 +204,8 @@ static int read_condition(const struct ks_json *doc, const struct ks_node *obj, 
                  : ks_node_fail(doc, obj, err, "a condition is an object { ... }");
 
     if (rc == 0 && strchr(text, '#'))
-        rc = ks_node_fail(doc, ks_node_at(obj, "Expression"), err, "no comment in a condition");
+        rc = ks_node_fail(doc, ks_node_at(obj, "Expression"), err,
+                          "comments are not allowed in a condition");
     if (rc < 0)
         return rc;
     rc = ks_family_condition(f, text, &e, err);
@@ -248,7 +249,8 @@ static int check_version(const struct ks_json *doc, const struct ks_node *root, 
     if (n)
         rc = ks_node_int(doc, n, &v, err);
     if (rc == 0 && n && v != 1)
-        rc = ks_node_fail(doc, n, err, "format version %lld, only 1 is known", (long long)v);
+        rc = ks_node_fail(doc, n, err, "format version %lld is not supported, only 1 is",
+                          (long long)v);
     return rc;
 }
 

@@ -266,8 +266,8 @@ int ks_t1_condition(struct ks_t1_space *s, const char *text, struct ks_err *err)
 {
     if (s->n_conditions == KS_RULES_MAX)
         return ks_fail(err, KS_EUNSUPPORTED,
-                       "the set is no product with conditions that T1 could hold: it would take "
-                       "more than %d of them (export it as JSON)",
+                       "the set is not a product with conditions that fit T1: it needs more than "
+                       "%d of them (export it as JSON)",
                        KS_RULES_MAX);
     ks_buf_put(&s->conditions, text, strlen(text) + 1);
     s->n_conditions++;

@@ -75,7 +75,7 @@ static int check_memory(struct ks_journal *j, struct ks_err *err)
 
     if (ks_buf_ok(&j->pending))
         return 0;
-    ks_fail(&why, KS_ENOMEM, "no memory for more of journal '%s'", j->path);
+    ks_fail(&why, KS_ENOMEM, "out of memory for journal '%s'", j->path);
     return break_with(j, KS_ENOMEM, &why, err);
 }
 
@@ -125,7 +125,8 @@ static int write_pending(struct ks_journal *j, struct ks_err *err)
         if (n < 0)
             return ks_fail_errno(err, "writing journal '%s'", j->path);
         if (n == 0)
-            return ks_fail(err, KS_EIO, "journal '%s' takes no more bytes", j->path);
+            return ks_fail(err, KS_EIO, "journal '%s' accepts no more data after a failed write",
+                           j->path);
         at += (size_t)n;
     }
     if (j->sys.fdatasync(j->sys.ctx, j->fd) < 0)
@@ -141,7 +142,7 @@ static int check_name(const struct ks_journal *j, struct ks_err *err)
     if (stat(j->path, &st) < 0 && errno != ENOENT && errno != ENOTDIR)
         return ks_fail_errno(err, "journal '%s'", j->path);
     if (st.st_dev != j->dev || st.st_ino != j->ino)
-        return ks_fail(err, KS_EIO, "journal directory disappeared: '%s' is gone or replaced",
+        return ks_fail(err, KS_EIO, "journal directory disappeared: '%s' was removed or replaced",
                        j->path);
     return 0;
 }
@@ -221,7 +222,7 @@ int ks_journal_beat(struct ks_journal *j, uint64_t now_ns, struct ks_err *err)
     ks_buf_init(&body);
     ks_tag_u64(&body, KS_HEARTBEAT_TAG, now_ns);
     rc = ks_buf_ok(&body) ? ks_journal_append(j, KS_F_HEARTBEAT, body.data, body.len, NULL, err)
-                          : ks_fail(err, KS_ENOMEM, "no memory for a heartbeat");
+                          : ks_fail(err, KS_ENOMEM, "out of memory for a heartbeat");
     ks_buf_release(&body);
     if (rc == 0)
         j->last_beat_ns = now_ns;
@@ -264,15 +265,16 @@ static int refuse_owner(const struct ks_journal_owner *o, const char *dir, uint6
 
     if (o->is_same_host)
         return ks_fail(err, KS_EOWNER,
-                       "journal '%s' belongs to process %" PRId32
-                       ", which runs on this host (last sign of life %" PRIu64
-                       " s ago): stop it first, or use --take-over",
+                       "journal '%s' is in use by process %" PRId32
+                       " on this host (last sign of life %" PRIu64
+                       " s ago): stop that process first, or use --take-over",
                        dir, o->segment.pid, age_s);
-    return ks_fail(err, KS_EOWNER,
-                   "journal '%s' belongs to process %" PRId32
-                   " on host '%s' or in another container (last sign of life %" PRIu64
-                   " s ago): stop it, wait until it was silent for 60 s, or use --take-over",
-                   dir, o->segment.pid, o->segment.host, age_s);
+    return ks_fail(
+        err, KS_EOWNER,
+        "journal '%s' is in use by process %" PRId32
+        " on host '%s' or in another container (last sign of life %" PRIu64
+        " s ago): stop that process, wait until it was silent for 60 s, or use --take-over",
+        dir, o->segment.pid, o->segment.host, age_s);
 }
 
 /* The run of the newest segment that says one; zero when none does. */
@@ -314,7 +316,8 @@ static int choose_run(const struct ks_journal_open *how, const struct ks_segment
         return 0;
     ks_hex128(found, theirs);
     ks_hex128(s->run_id, ours);
-    return ks_fail(err, KS_EEXIST, "journal '%s' holds run %s, not %s", how->dir, theirs, ours);
+    return ks_fail(err, KS_EEXIST, "journal '%s' belongs to run %s, not %s", how->dir, theirs,
+                   ours);
 }
 
 /* Number and run of the segment to create. */
@@ -394,7 +397,7 @@ static int open_segment(struct ks_journal *j, struct ks_err *err)
     j->fd =
         j->sys.open(j->sys.ctx, j->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (j->fd < 0 && errno == EEXIST)
-        return ks_fail(err, KS_EOWNER, "journal '%s' was taken over by another process just now",
+        return ks_fail(err, KS_EOWNER, "journal '%s' was just taken over by another process",
                        j->dir);
     if (j->fd < 0 && errno == EROFS) /* a disk that failed: the run can be resumed elsewhere */
         return ks_fail_errno(err, "creating journal '%s'", j->path);
@@ -424,7 +427,7 @@ static int write_header(struct ks_journal *j, struct ks_err *err)
     ks_buf_init(&body);
     ks_segment_encode(&j->segment, &body);
     rc = ks_buf_ok(&body) ? ks_journal_append(j, KS_F_SEGMENT, body.data, body.len, NULL, err)
-                          : ks_fail(err, KS_ENOMEM, "no memory for a header");
+                          : ks_fail(err, KS_ENOMEM, "out of memory for a header");
     ks_buf_release(&body);
     if (rc == 0)
         rc = ks_journal_sync(j, NULL, err);
@@ -438,14 +441,14 @@ int ks_journal_create(const struct ks_journal_open *how, struct ks_journal **j_o
     int rc;
 
     if (!j)
-        return ks_fail(err, KS_ENOMEM, "no memory for a journal");
+        return ks_fail(err, KS_ENOMEM, "out of memory for a journal");
     j->fd = -1;
     j->sys = how->sys ? *how->sys : ks_journal_sys_default;
     ks_buf_init(&j->pending);
     j->dir = strdup(how->dir);
     fill_identity(how->here, &j->segment);
     j->last_beat_ns = j->segment.realtime_ns;
-    rc = j->dir ? ks_mkdirs(how->dir, 0777, err) : ks_fail(err, KS_ENOMEM, "no memory");
+    rc = j->dir ? ks_mkdirs(how->dir, 0777, err) : ks_fail(err, KS_ENOMEM, "out of memory");
     if (rc == 0)
         rc = plan_segment(how, &j->segment, err);
     if (rc == 0)

@@ -192,7 +192,7 @@ int ks_journal_read(const char *dir, ks_journal_frame_fn frame_fn, ks_journal_da
     }
     of = calloc(l.n, sizeof(*of));
     if (!of) {
-        rc = ks_fail(err, KS_ENOMEM, "no memory for %zu segments", l.n);
+        rc = ks_fail(err, KS_ENOMEM, "out of memory for %zu segments", l.n);
         goto out;
     }
     rc = find_extents(dir, &l, of, err);

@@ -39,7 +39,7 @@ static int add_number(struct ks_segment_list *l, uint32_t number, struct ks_err 
     if ((l->n & (l->n - 1)) == 0) /* a power of two: full */
         more = realloc(l->number, (l->n ? 2 * l->n : 1) * sizeof(*more));
     if (!more)
-        return ks_fail(err, KS_ENOMEM, "no memory for %zu segments", l->n + 1);
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu segments", l->n + 1);
     l->number = more;
     l->number[l->n++] = number;
     return 0;
@@ -182,7 +182,7 @@ int ks_segment_scan(const char *path, const struct ks_scan *how, uint64_t *n_byt
     piece = malloc(PIECE);
     ks_frame_reader_init(&p.in);
     if (!piece) {
-        rc = ks_fail(err, KS_ENOMEM, "no memory to read in");
+        rc = ks_fail(err, KS_ENOMEM, "out of memory reading the journal");
         goto out;
     }
     rc = feed_file(fd, &p, piece, &n, err);

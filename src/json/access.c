@@ -167,7 +167,7 @@ int ks_node_text(const struct ks_json *doc, const struct ks_node *n, char *out, 
         return ks_node_fail(doc, n, err, "expected a number, a boolean or a string");
     }
     if (strlen(text) >= cap)
-        return ks_node_fail(doc, n, err, "the text is longer than %zu bytes", cap - 1);
+        return ks_node_fail(doc, n, err, "the string is longer than %zu bytes", cap - 1);
     memcpy(out, text, strlen(text) + 1);
     return 0;
 }

@@ -95,8 +95,10 @@ static int bind_tree(struct ks_json *doc, struct ks_err *err)
 
     for (size_t i = 0; i < nodes->n; i++) {
         if (!item || !is_kind(item, nodes->at[i].kind))
-            return ks_fail(err, KS_EFORMAT, "%s:%u: libcjson %s reads this value as another kind",
-                           doc->name, nodes->at[i].line, cJSON_Version());
+            return ks_fail(
+                err, KS_EFORMAT,
+                "%s:%u: libcjson %s does not read this value as the same kind: report the file",
+                doc->name, nodes->at[i].line, cJSON_Version());
         item->valueint = (int)i;
         nodes->at[i].item = item;
         item = item_after(nodes, i);

@@ -119,15 +119,15 @@ static int unicode_escape(struct scan *s)
     if (rc < 0)
         return rc;
     if (first == 0)
-        return bad(s, "a string holds the character \\u0000");
+        return bad(s, "a string contains the character \\u0000");
     if (first < 0xd800 || first > 0xdfff)
         return 0;
     if (first > 0xdbff || s->end - s->p < 2 || s->p[0] != '\\' || s->p[1] != 'u')
-        return bad(s, "\\u%04x is half of a surrogate pair", first);
+        return bad(s, "\\u%04x is one half of a surrogate pair", first);
     s->p += 2;
     rc = hex4(s, &second);
     if (rc == 0 && (second < 0xdc00 || second > 0xdfff))
-        rc = bad(s, "\\u%04x\\u%04x is no surrogate pair", first, second);
+        rc = bad(s, "\\u%04x\\u%04x is not a surrogate pair", first, second);
     return rc;
 }
 
@@ -164,7 +164,7 @@ static int string(struct scan *s)
         if (n == 0)
             return bad(s, "byte 0x%02x is not valid UTF-8", (unsigned char)*s->p);
         if ((unsigned char)*s->p < 0x20)
-            return bad(s, "a string holds the raw control character 0x%02x", *s->p);
+            return bad(s, "a string contains the control character 0x%02x", *s->p);
         if (*s->p == '\\') {
             int rc = escape(s);
 

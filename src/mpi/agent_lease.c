@@ -24,7 +24,7 @@ int ks_agent_lease(struct ks_agent *a, const struct ks_msg_lease *lease, struct 
         a->order[a->n_leases++] = i;
         return 0;
     }
-    return ks_fail(err, KS_EINVAL, "agent: holds %u leases already", KS_AGENT_LEASES);
+    return ks_fail(err, KS_EINVAL, "agent: already has %u leases", KS_AGENT_LEASES);
 }
 
 uint32_t ks_agent_n_leases(const struct ks_agent *a)
@@ -266,7 +266,7 @@ static int refuse_cell(struct ks_agent *a, const struct work *w, uint32_t i_prob
     snprintf(r->reason, sizeof(r->reason), "%.150s",
              why                     ? why
              : art && art->reason[0] ? art->reason
-                                     : "its object is not in the cache");
+                                     : "its object is missing from the build cache");
     int rc = ks_agent_emit_record(a, r, err);
     if (rc == 0)
         ks_agent_settle(a, w);

@@ -51,13 +51,14 @@ static void outcome_of_exit(const struct ks_agent *a, int code, struct ks_record
     if (a->worker.status->pipe_broken ||
         (!is_kernels && (code == KS_WORKER_EXIT_PIPE || code == KS_WORKER_EXIT_PROTOCOL))) {
         r->outcome = KS_O_WORKER_LOST;
-        snprintf(r->reason, sizeof(r->reason), "the worker's descriptors were closed");
+        snprintf(r->reason, sizeof(r->reason),
+                 "the worker's pipes were closed, by the kernel or by its library");
     } else if (!is_kernels && code == KS_WORKER_EXIT_SETUP) {
         r->outcome = KS_O_WORKER_LOST;
         snprintf(r->reason, sizeof(r->reason), "the worker could not be set up");
     } else if (!is_kernels && code == KS_WORKER_EXIT_DEVICE) {
         r->outcome = KS_O_DEVICE_LOST;
-        snprintf(r->reason, sizeof(r->reason), "the device was lost to the worker");
+        snprintf(r->reason, sizeof(r->reason), "the worker lost its device");
     }
 }
 
@@ -84,7 +85,7 @@ static void outcome_of_end(const struct ks_agent *a, const struct ks_child_end *
         return;
     case KS_END_ABANDONED:
         r->outcome = KS_O_DEVICE_LOST;
-        snprintf(r->reason, sizeof(r->reason), "the worker could not be ended: device hung");
+        snprintf(r->reason, sizeof(r->reason), "the worker could not be killed: the device hangs");
         return;
     default:
         r->outcome = KS_O_WORKER_LOST;
@@ -98,8 +99,9 @@ static void set_outcome(const struct ks_agent *a, const struct ks_child_end *end
     if (a->worker.is_lying) {
         r->outcome = KS_O_WORKER_LOST;
         snprintf(r->reason, sizeof(r->reason), "%s",
-                 a->worker.has_lost_record ? "its record did not arrive"
-                                           : "something else wrote into the record pipe");
+                 a->worker.has_lost_record
+                     ? "its record did not arrive"
+                     : "the record pipe contains data that the worker did not write");
         return;
     }
     outcome_of_end(a, end, r);
@@ -107,7 +109,8 @@ static void set_outcome(const struct ks_agent *a, const struct ks_child_end *end
     if (died && is_at_cap(a, a->worker.status->peak_space_bytes)) {
         r->outcome = KS_O_OUT_OF_MEMORY;
         r->status_code = 0;
-        snprintf(r->reason, sizeof(r->reason), "reached its memory cap of %u MiB",
+        snprintf(r->reason, sizeof(r->reason),
+                 "reached its memory limit of %u MiB (isolate.memory_mib)",
                  a->c.grid->job.isolate.memory_mib);
     }
 }
@@ -391,10 +394,10 @@ static int canary_failed(struct ks_agent *a, struct ks_err *err)
     put_last_words(a, said, sizeof(said));
     if (++v->n_canary_deaths < 2)
         return ks_agent_emit_event(a, KS_EV_WORKER_DEATH, err,
-                                   "canary failed once after an abnormal end%s", said);
+                                   "the canary failed once after an abnormal end%s", said);
     int rc = ks_agent_emit_event(a, KS_EV_QUARANTINE, err,
-                                 "canary wrong or dead twice: device quarantined%s", said);
-    ks_agent_break(a, "canary wrong or dead twice%s", said);
+                                 "the canary failed twice: device quarantined%s", said);
+    ks_agent_break(a, "the canary failed twice%s", said);
     return rc;
 }
 
@@ -483,13 +486,14 @@ int ks_recover_death(struct ks_agent *a, const struct ks_child_end *end, struct 
         return 0;
     }
     if (end->how == KS_END_ABANDONED) {
-        int rc = ks_agent_emit_event(a, KS_EV_ABANDONED, err,
-                                     "worker %d hangs in the kernel and was abandoned", end->pid);
+        int rc = ks_agent_emit_event(
+            a, KS_EV_ABANDONED, err,
+            "worker %d hangs in the operating system's kernel and was abandoned", end->pid);
         if (rc == 0 && a->session.kind == SESSION_NORMAL && !a->worker.is_retired)
             rc = death_in_normal(a, end, err);
         if (rc == 0 && v->first)
             rc = ks_agent_emit_record(a, v->first, err);
-        ks_agent_break(a, "the device hangs: worker %d could not be ended", end->pid);
+        ks_agent_break(a, "the device hangs: worker %d could not be killed", end->pid);
         return rc;
     }
     switch (a->session.kind) {

@@ -433,7 +433,7 @@ static int take_ready(struct ks_agent *a, const struct ks_frame *f, struct ks_er
     if (ks_job_runs_programs(&a->c.grid->job)) /* it opens no device */
         return 0;
     if (!is_own_device(a, &ready)) {
-        ks_agent_break(a, "the worker got device %.60s at %.15s instead of %.60s at %.15s",
+        ks_agent_break(a, "the worker got device %.60s at %.15s, expected %.60s at %.15s",
                        ready.device, ready.locator, a->c.unique, a->c.pci);
         return ks_warden_kill(a->c.warden, a->worker.child, err);
     }

@@ -35,7 +35,7 @@ static int grow(struct ks_bad *l, struct ks_err *err)
     struct ks_bad_cell *v = first ? realloc(l->v, want * sizeof(*v)) : NULL;
     if (!v) {
         free(first);
-        return ks_fail(err, KS_ENOMEM, "no memory for %u failures", want);
+        return ks_fail(err, KS_ENOMEM, "out of memory for %u failures", want);
     }
     free(l->first);
     l->v = v;

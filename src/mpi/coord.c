@@ -231,7 +231,8 @@ int ks_coord_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
     case KS_F_MSG_BYE:
         return take_numbers(c, from, f, err);
     default:
-        return ks_fail(err, KS_EPROTO, "rank %u sent a frame of type %u", from, f->type);
+        return ks_fail(err, KS_EPROTO, "rank %u sent a message of unexpected type %u", from,
+                       f->type);
     }
 }
 

@@ -44,8 +44,8 @@ static void note_lacking(struct ks_coord *c, uint32_t from, uint32_t i, const ch
     if (!a || a->state == KS_ART_UNSUPPORTED || c->ranks[from].n_lacking++)
         return;
     ks_logf(c->c.log, KS_WARN,
-            "%s: '%s' cannot be built there, and on rank 0 it can: %s; cells of such instances are "
-            "unsupported where that host gets them",
+            "%s: '%s' cannot be built on this host but on that of rank 0: %s; cells of such "
+            "instances are unsupported if this host measures them",
             c->ranks[from].host, c->c.grid->instances[i].name, why);
 }
 

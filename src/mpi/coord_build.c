@@ -52,11 +52,12 @@ static int check_builds(struct ks_coord *c, struct ks_err *err)
             continue;
         if (!c->c.accept_rebuild)
             return ks_fail(err, KS_EINVAL,
-                           "instance '%s' was measured from another build (source, compiler or "
-                           "flags changed): resume with --accept-rebuild, or start anew",
+                           "instance '%s' was measured with another build (source, compiler or "
+                           "flags changed): resume with --accept-rebuild, or measure into a new "
+                           "directory with --out",
                            g->instances[i].name);
         return ks_coord_event(c, KS_EV_CHANGED_KEY, 0, err,
-                              "resumed with rebuilt kernels, '%s' the first (--accept-rebuild)",
+                              "resumed with rebuilt kernels (--accept-rebuild), the first is '%s'",
                               g->instances[i].name);
     }
     return 0;

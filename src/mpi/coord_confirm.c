@@ -76,11 +76,12 @@ static int doubt(struct ks_coord *c, uint32_t i, bool is_doubted, struct ks_err 
     r->n_row = 0;
     c->may_ask = true;
     ks_sched_device_pause(c->sched, i, is_doubted);
-    return ks_coord_event(c, KS_EV_INFO, i, err,
-                          is_doubted ? "rank %u failed %u cells in a row: it waits until other "
-                                       "devices have run them"
-                                     : "rank %u measures again",
-                          i, ROW_DOUBTED);
+    return ks_coord_event(
+        c, KS_EV_INFO, i, err,
+        is_doubted
+            ? "rank %u failed %u cells in a row: it is paused until other devices have run them"
+            : "rank %u is no longer paused",
+        i, ROW_DOUBTED);
 }
 
 /* Of a device that is not to be trusted: open again, with a further attempt. What is asked for

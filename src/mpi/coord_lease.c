@@ -132,13 +132,13 @@ static void tell_lifted(const struct ks_coord *c)
     }
     if (n_damaged)
         ks_logf(c->c.log, KS_INFO,
-                "%llu cells could not be loaded because their objects were not what was built: "
-                "they are measured again",
+                "%llu cells could not be loaded because their objects were damaged: they are "
+                "measured again",
                 (unsigned long long)n_damaged);
     if (n)
         ks_logf(c->c.log, KS_INFO,
-                "%llu cells were unsupported for want of a compiler, or of something else that is "
-                "there now: they are measured",
+                "%llu cells were unsupported because a compiler or library was missing that is now "
+                "available: they are measured",
                 (unsigned long long)n);
 }
 
@@ -340,9 +340,10 @@ static int give_again(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
         r->is_overdue = ks_sched_is_overdue(c->sched, i);
         if (!n || was_overdue || !r->is_overdue)
             continue;
-        ks_logf(c->c.log, KS_WARN, "rank %u on %s is overdue: its cells go to others", i, r->host);
+        ks_logf(c->c.log, KS_WARN, "rank %u on %s makes no progress: its cells go to others", i,
+                r->host);
         rc = ks_coord_event(c, KS_EV_OVERDUE, i, err,
-                            "rank %u on %s is overdue: its cells go to others", i, r->host);
+                            "rank %u on %s makes no progress: its cells go to others", i, r->host);
     }
     return rc;
 }

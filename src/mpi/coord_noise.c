@@ -21,9 +21,9 @@ void ks_coord_warn_busy(const struct ks_coord *c, uint32_t rank, const struct ks
          d->idle_stolen <= BUSY_PART * most->stolen))
         return;
     ks_logf(c->c.log, KS_WARN,
-            "rank %u on %s: its core is busy before anything is measured: %.0f involuntary context "
-            "switches per second (limit %g), %.0f %% of the processor time taken by others (limit "
-            "%g %%): expect contaminated rows; stop other work, or use fewer ranks",
+            "rank %u on %s: its core was busy before the first measurement: %.0f involuntary "
+            "context switches per second (limit %g), %.0f %% of the processor time taken by others "
+            "(limit %g %%): expect contaminated rows; stop other work, or use fewer ranks",
             rank, c->ranks[rank].host, d->idle_switches_per_s > 0 ? d->idle_switches_per_s : 0,
             most->switches_per_s, d->idle_stolen > 0 ? 100 * d->idle_stolen : 0,
             100 * most->stolen);
@@ -85,8 +85,8 @@ void ks_coord_note_noise(struct ks_coord *c, const struct ks_record *r)
         return;
     c->noise.has_told = true;
     tell(c, &n,
-         "stop other work on it, or interrupt this run and resume it with fewer ranks; at the end "
-         "it says how to measure them again");
+         "stop other work on it, or interrupt this run and resume it with fewer ranks; at its end "
+         "the run prints the command to measure them again");
 }
 
 void ks_coord_tell_noise(const struct ks_coord *c, const char *command)
@@ -98,7 +98,8 @@ void ks_coord_tell_noise(const struct ks_coord *c, const char *command)
     if (!n.n_contaminated)
         return;
     ks_buf_init(&advice);
-    ks_buf_printf(&advice, "measure them again when it is quiet: %s (docs/measurement.md, Noise)",
+    ks_buf_printf(&advice,
+                  "measure them again when the machine is idle: %s (docs/measurement.md, Noise)",
                   command);
     tell(c, &n, ks_buf_text(&advice));
     ks_buf_release(&advice);

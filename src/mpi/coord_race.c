@@ -355,7 +355,8 @@ int ks_coord_race_refute(struct ks_coord *c, const struct ks_record_head *r, str
 
     if (i < 0 || c->races.state[i] != RACE_ENDED || !may_change_label(c, r))
         return 0;
-    ks_logf(c->c.log, KS_INFO, "%s: after its visits had ended an instance %s; it is visited again",
+    ks_logf(c->c.log, KS_INFO,
+            "%s: after its visits had ended, an instance %s; it is visited again",
             ks_problem_table_name(&c->c.grid->problems, (uint32_t)i),
             r->outcome == KS_O_OK ? "was measured once more" : "failed");
     c->races.state[i] = RACE_REFUTED;

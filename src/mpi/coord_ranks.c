@@ -40,8 +40,8 @@ static int name_idle_ranks(struct ks_coord *c, struct ks_err *err)
     if (!n)
         return 0;
     ks_logf(c->c.log, KS_WARN,
-            "more ranks than core sets: rank%s %s only help%s building (--oversubscribe lets them "
-            "measure)",
+            "more ranks than core sets: rank%s %s only help%s building (use --oversubscribe to let "
+            "them measure)",
             n == 1 ? "" : "s", list, n == 1 ? "s" : "");
     return ks_coord_event(c, KS_EV_IDLE_RANK, 0, err, "without a core set: %s", list);
 }
@@ -55,7 +55,7 @@ int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
         return rc;
     if (m.grid_digest != c->c.grid->digest)
         return ks_fail(err, KS_EINVAL,
-                       "rank %u on %s reads another job: every node must see the same job file, "
+                       "rank %u on %s read a different job: every node must see the same job file, "
                        "problem lists and kernel configs",
                        from, m.host);
     if (r->state == RANK_AWAITED)
@@ -79,7 +79,7 @@ int ks_coord_release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct
     c->may_ask = true;
     for (uint32_t k = 0; k < n && rc == 0; k++) {
         rc = ks_coord_write_outcome(c, condemned[k][0], condemned[k][1], KS_O_WORKER_LOST,
-                                    "its rank was lost each time it ran", err);
+                                    "its rank was lost each time the cell ran", err);
         if (rc == 0)
             ks_coord_log_failure(c, c->record);
         if (rc == 0)
@@ -117,15 +117,15 @@ static int take_back(struct ks_coord *c, uint32_t from, struct ks_err *err)
     struct rank *r = &c->ranks[from];
     r->has_returned = true;
     ks_logf(c->c.log, KS_WARN,
-            "rank %u on %s is back; it may deliver what it has, and measures no more", from,
-            r->host);
+            "rank %u on %s is back; its pending records are accepted, but it gets no more cells",
+            from, r->host);
     ks_net_recall(c->c.net, from);
     int rc = ks_coord_send(c, from, KS_F_MSG_DRAIN, c->is_over_sent, c->is_over_sent, err);
-    return rc < 0 ? rc
-                  : ks_coord_event(c, KS_EV_INFO, from, err,
-                                   "rank %u came back after it was declared lost; it measures no "
-                                   "more",
-                                   from);
+    return rc < 0
+               ? rc
+               : ks_coord_event(
+                     c, KS_EV_INFO, from, err,
+                     "rank %u came back after it was declared lost; it gets no more cells", from);
 }
 
 int ks_coord_late_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f,

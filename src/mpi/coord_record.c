@@ -74,7 +74,7 @@ void ks_coord_log_failure(struct ks_coord *c, const struct ks_record *r)
     ks_shell_put(&dir, c->c.dir);
     ks_logf(c->c.log, KS_WARN, "%s%s in %s: %s; attempt %u; ksweep cell %s %s:%s --run",
             ks_outcome_text(r->outcome), code, ks_phase_text(r->phase),
-            r->reason[0] ? r->reason : "no reason given", r->attempt, ks_buf_text(&dir), p, i);
+            r->reason[0] ? r->reason : "no reason recorded", r->attempt, ks_buf_text(&dir), p, i);
     ks_buf_release(&dir);
 }
 

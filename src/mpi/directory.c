@@ -41,8 +41,8 @@ static int unknown_outcome(const char *word, struct ks_err *err)
     ks_buf_init(&all);
     for (uint32_t i = 0; names[i]; i++)
         ks_buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
-    int rc = ks_fail(err, KS_EINVAL, "--retry: unknown outcome '%s'%s%s%s; known are %s", word,
-                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
+    int rc = ks_fail(err, KS_EINVAL, "--retry: unknown outcome '%s'%s%s%s known are %s", word,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : ";",
                      ks_buf_text(&all));
     ks_buf_release(&all);
     return rc;
@@ -69,7 +69,7 @@ static void count_damage(void *ctx, const struct ks_journal_damage *d)
 {
     const struct ks_directory *dir = ctx;
     if (d->copy_of) {
-        ks_logf(dir->log, KS_WARN, "%s: a copy of segment %u, not read", d->path, d->copy_of);
+        ks_logf(dir->log, KS_WARN, "%s: ignored, it is a copy of segment %u", d->path, d->copy_of);
         return;
     }
     ks_logf(dir->log, d->is_tail ? KS_INFO : KS_WARN, "%s: %llu %s bytes at offset %llu", d->path,
@@ -115,17 +115,17 @@ static int check_same_job(struct ks_directory *d, const struct ks_run_options *o
     int n_fatal = rc < 0 ? 0 : ks_job_diff(&old, &d->grid->job, &fatal, &d->changes);
     if (rc == 0 && !n_fatal && was->condition != d->grid->condition)
         rc = ks_fail(err, KS_EINVAL,
-                     "'%s' was measured by a ksweep with another measurement protocol, whose times "
-                     "cannot stand beside this one's: measure into a new directory (--out)",
+                     "'%s' was measured by a version of ksweep with another measurement protocol, "
+                     "whose times cannot be compared: measure into a new directory with --out",
                      d->path);
     if (rc == 0 && n_fatal)
-        rc = ks_fail(err, KS_EINVAL, "'%s' was measured under another job; differences:\n%.400s",
+        rc = ks_fail(err, KS_EINVAL, "'%s' was measured with a different job; differences:\n%.400s",
                      d->path, ks_buf_text(&fatal));
     if (rc == 0 && was->grid_digest != d->grid->digest) {
         uint64_t n_lost = count_missing(d, &fatal);
         if (n_lost)
-            rc = ks_fail(err, KS_EINVAL, "'%s' has cells that this job does not%.300s", d->path,
-                         ks_buf_text(&fatal));
+            rc = ks_fail(err, KS_EINVAL, "'%s' has cells that this job does not have%.300s",
+                         d->path, ks_buf_text(&fatal));
         else if (!o->extend)
             rc = ks_fail(err, KS_EINVAL,
                          "the grid of '%s' has grown: %llu problems x %llu instances are now %u x "
@@ -152,7 +152,10 @@ static int take_old(void *ctx, const struct ks_journal_frame *f, struct ks_err *
 static int read_old(struct ks_directory *d, const struct ks_run_options *o, struct ks_err *err)
 {
     if (!ks_path_is_dir(d->path))
-        return ks_fail(err, KS_ENOENT, "'%s': nothing to resume there", d->path);
+        return ks_fail(err, KS_ENOENT,
+                       "'%s' does not exist, so there is nothing to resume: check --out, or leave "
+                       "out --resume",
+                       d->path);
     ks_ledger_destroy(d->ledger);
     d->ledger = NULL;
     d->n_bad = 0;
@@ -316,8 +319,8 @@ static int examine(struct ks_directory *d, const struct ks_run_options *o, struc
     if (rc == 0 && !is_resume(o) && ks_path_exists(d->path))
         return o->on_exists ? o->on_exists(o->ctx, d->path, err)
                             : ks_fail(err, KS_EEXIST,
-                                      "'%s' exists: go on with --resume, or choose another place "
-                                      "with --out",
+                                      "'%s' exists: continue it with --resume, or choose another "
+                                      "directory with --out",
                                       d->path);
     if (rc == 0 && is_resume(o))
         rc = read_old(d, o, err);

@@ -207,13 +207,13 @@ static int refuse_others(struct ks_err *err)
 
     if (l)
         return ks_fail(err, KS_EINVAL,
-                       "%s started %s ranks, but this ksweep is linked with %s: they cannot find "
-                       "each other: %s",
+                       "%s started %s ranks, but this ksweep is linked with %s, so the ranks "
+                       "cannot find each other: %s",
                        l->name, size, ks_launch_mpi(), l->fix);
     if (is_several("OMPI_COMM_WORLD_SIZE"))
         return ks_fail(err, KS_EINVAL,
-                       "OMPI_COMM_WORLD_SIZE=%s, but no launcher answers: start it by mpirun or "
-                       "srun --mpi=pmix; or, if the variable is left over, unset it",
+                       "OMPI_COMM_WORLD_SIZE=%s is set, but no launcher answers: start ksweep with "
+                       "mpirun or srun --mpi=pmix, or unset the variable if it is left over",
                        getenv("OMPI_COMM_WORLD_SIZE"));
     return 0;
 }
@@ -232,8 +232,10 @@ int ks_launch_check(char *warning_out, size_t cap, struct ks_err *err)
         const char *v = getenv(ranks[i]);
 
         if (v && (!is_zero(v) || strcmp(ranks[i], "SLURM_PROCID") != 0))
-            snprintf(warning_out, cap,
-                     "%s=%s is left over, no launcher answers: this is the only rank", ranks[i], v);
+            snprintf(
+                warning_out, cap,
+                "%s=%s is set, but no launcher answers, so it is ignored: this is the only rank",
+                ranks[i], v);
     }
     return rc;
 }

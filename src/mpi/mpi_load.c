@@ -47,10 +47,13 @@ int ks_mpi_calls_load(const struct ks_mpi_calls **out, struct ks_err *err)
         return rc;
     module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!module)
-        return ks_fail(err, KS_ENOENT, "MPI cannot be loaded: %.300s", dlerror());
+        return ks_fail(err, KS_ENOENT,
+                       "MPI cannot be loaded (is Open MPI installed on this host?): %.300s",
+                       dlerror());
     calls = dlsym(module, KS_MPI_CALLS_NAME);
     if (!calls || calls->abi != KS_MPI_CALLS_ABI)
-        return ks_fail(err, KS_ENOENT, "'%.300s' is of another version of ksweep", path);
+        return ks_fail(err, KS_ENOENT,
+                       "'%.300s' belongs to another version of ksweep: install ksweep again", path);
     *out = calls;
     return 0;
 }

@@ -45,7 +45,7 @@ int ks_msg_hello_get(const void *body, size_t n, struct ks_msg_hello *out, struc
     m.pid = (int32_t)ks_cur_u32(&c);
     const void *host = ks_cur_take(&c, sizeof(m.host));
     if (c.failed)
-        return ks_fail(err, KS_EPROTO, "a greeting of %zu bytes is too short", n);
+        return ks_fail(err, KS_EPROTO, "hello message of %zu bytes is too short", n);
     memcpy(m.host, host, sizeof(m.host));
     m.host[sizeof(m.host) - 1] = '\0';
     *out = m;
@@ -83,7 +83,7 @@ int ks_msg_lease_get(const void *body, size_t n, struct ks_msg_lease *out, struc
     m.n = ks_cur_u32(&c);
     m.n_visit = ks_cur_u32(&c);
     if (m.n > (m.n_visit ? KS_VISIT_CELLS : KS_LEASE_CELLS))
-        return ks_fail(err, KS_EPROTO, "a lease of %u cells", m.n);
+        return ks_fail(err, KS_EPROTO, "lease with an invalid number of cells: %u", m.n);
     for (uint32_t i = 0; i < m.n; i++) {
         m.cells[i].i_instance = ks_cur_u32(&c);
         m.cells[i].attempt = ks_cur_u32(&c);
@@ -91,7 +91,7 @@ int ks_msg_lease_get(const void *body, size_t n, struct ks_msg_lease *out, struc
         m.cells[i].alias = ks_cur_u32(&c);
     }
     if (c.failed)
-        return ks_fail(err, KS_EPROTO, "a lease of %zu bytes is too short", n);
+        return ks_fail(err, KS_EPROTO, "lease of %zu bytes is too short", n);
     *out = m;
     return 0;
 }
@@ -112,7 +112,7 @@ int ks_msg_numbers_get(const void *body, size_t n, uint64_t *a, uint64_t *b, str
     struct ks_cur c = ks_cur(body, n);
     uint64_t x = ks_cur_u64(&c), y = ks_cur_u64(&c);
     if (c.failed)
-        return ks_fail(err, KS_EPROTO, "a message of %zu bytes is too short", n);
+        return ks_fail(err, KS_EPROTO, "message of %zu bytes is too short", n);
     *a = x;
     if (b)
         *b = y;

@@ -69,7 +69,7 @@ static int exchange_cards(struct ks_net *n, void *host, const struct ks_bind_car
 static void give_up(int signo)
 {
     static const char text[] = "ksweep: MPI did not start in time: a rank or a node is gone; start "
-                               "again (--lost-after gives it longer)\n";
+                               "again (a larger --lost-after waits longer)\n";
     (void)signo;
     (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
     _exit(ks_code_exit(KS_ETIMEOUT));

@@ -125,7 +125,7 @@ int ks_probe_await(struct ks_warden *w, uint32_t child, struct ks_child_end *end
         if (rc == 1 && end_out->child == child)
             return 0;
         if (rc == 0 && poll(&p, 1, -1) < 0 && errno != EINTR)
-            return ks_fail_errno(err, "waiting for a probe");
+            return ks_fail_errno(err, "waiting for the device probe");
     }
     return rc;
 }
@@ -139,7 +139,7 @@ static int open_page(int *fd_out, struct ks_status **page_out, struct ks_err *er
     if (fd >= 0 && ftruncate(fd, sizeof(struct ks_status)) == 0)
         p = mmap(NULL, sizeof(struct ks_status), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (p == MAP_FAILED) {
-        int rc = ks_fail_errno(err, "memory for a probe");
+        int rc = ks_fail_errno(err, "memfd for a probe");
         if (fd >= 0)
             close(fd);
         return rc;
@@ -220,10 +220,10 @@ bool ks_probe_driver_lags(const char *driver, const char *compiler, char *out, s
 
     if (!has || has >= needs)
         return false;
-    snprintf(out, cap, "nvcc is of CUDA %u.%u, the driver (%s) knows CUDA %u.%u: %s", needs / 1000,
-             needs % 1000, driver, has / 1000, has % 1000,
+    snprintf(out, cap, "nvcc is from CUDA %u.%u, but the driver (%s) supports only CUDA %u.%u: %s",
+             needs / 1000, needs % 1000, driver, has / 1000, has % 1000,
              has / 1000 < needs / 1000
-                 ? "it may refuse to load what this nvcc builds; name an older one in KSWEEP_NVCC"
-                 : "it loads what this nvcc builds for its own arch, but no PTX");
+                 ? "it may reject kernels from this nvcc; set KSWEEP_NVCC to an older one"
+                 : "it loads kernels from this nvcc for its own arch, but not PTX");
     return true;
 }

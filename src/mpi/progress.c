@@ -192,19 +192,19 @@ void ks_progress_details(const struct ks_progress *p, const char *dir, struct ks
     uint32_t n =
         p->n_failures < KS_PROGRESS_FAILURES ? (uint32_t)p->n_failures : KS_PROGRESS_FAILURES;
 
-    ks_buf_printf(to, "devices   %u work\n", p->n_devices);
+    ks_buf_printf(to, "devices   %u in use\n", p->n_devices);
     for (uint32_t i = 0; i < p->n_shown; i++)
         put_device(&p->device[i], to);
     if (!n)
         return;
-    ks_buf_printf(to, "failures  %" PRIu64 " since the start, the last:\n", p->n_failures);
+    ks_buf_printf(to, "failures  %" PRIu64 " since the start, most recent:\n", p->n_failures);
     for (uint32_t i = 0; i < n; i++) {
         const struct ks_progress_failure *f = &p->failure[i];
 
         ks_buf_printf(to, "  %s ", ks_outcome_text(f->outcome));
         put_text(f->names, to);
         ks_buf_printf(to, ": ");
-        put_text(f->reason[0] ? f->reason : "no reason given", to);
+        put_text(f->reason[0] ? f->reason : "no reason recorded", to);
         ks_buf_printf(to, "\n    ksweep cell ");
         ks_shell_put(to, dir);
         ks_buf_printf(to, " %016" PRIx64 ":%016" PRIx64 "\n", f->problem, f->instance);

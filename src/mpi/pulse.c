@@ -54,7 +54,7 @@ int ks_pulse_start(struct ks_net *net, uint64_t away_ns, struct ks_pulse **p_out
     pthread_condattr_destroy(&monotonic);
     if (pthread_create(&p->thread, NULL, beat, p) != 0) {
         free(p);
-        return ks_fail(err, KS_ENOMEM, "pulse: no thread can be started");
+        return ks_fail(err, KS_ENOMEM, "out of memory for the heartbeat thread");
     }
     *p_out = p;
     return 0;

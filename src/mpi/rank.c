@@ -213,7 +213,7 @@ static int take_lease(struct ks_rank *r, const struct ks_frame *f, struct ks_err
         return 0;
     int rc = ks_msg_lease_get(f->body, f->n, &m, err);
     if (rc == 0 && !r->agent)
-        rc = ks_fail(err, KS_EPROTO, "rank %u has no seat but got a lease", r->rank);
+        rc = ks_fail(err, KS_EPROTO, "rank %u has no device but got a lease", r->rank);
     ks_rank_settle(r);
     return rc < 0 ? rc : ks_agent_lease(r->agent, &m, err);
 }
@@ -254,7 +254,7 @@ int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *er
         }
         return rc;
     default:
-        return ks_fail(err, KS_EPROTO, "rank 0 sent a frame of type %u", f->type);
+        return ks_fail(err, KS_EPROTO, "rank 0 sent a message of unexpected type %u", f->type);
     }
 }
 
@@ -313,7 +313,7 @@ static int step_broken(struct ks_rank *r, struct ks_err *err)
         !ks_agent_is_idle(r->agent))
         return 0;
     r->said_broken = true;
-    int rc = ks_rank_send_event(r, KS_EV_QUARANTINE, err, "measures no more: %s", why);
+    int rc = ks_rank_send_event(r, KS_EV_QUARANTINE, err, "stops measuring: %s", why);
     return rc < 0 ? rc
                   : ks_rank_send_numbers(r, KS_F_MSG_BYE, 1, strstr(why, "canary") != NULL, err);
 }
@@ -325,7 +325,7 @@ static int lose_warden(struct ks_rank *r, struct ks_err *err)
     r->said_broken = true;
     ks_agent_destroy(r->agent);
     r->agent = NULL;
-    int rc = ks_rank_send_event(r, KS_EV_WARDEN_LOST, err, "measures no more: its warden is gone");
+    int rc = ks_rank_send_event(r, KS_EV_WARDEN_LOST, err, "stops measuring: its warden is gone");
     return rc < 0 ? rc : ks_rank_send_numbers(r, KS_F_MSG_BYE, 1, 0, err);
 }
 

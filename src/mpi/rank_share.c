@@ -41,8 +41,8 @@ static bool find_next(struct ks_rank *r, uint32_t *i_out, int *rc_out, struct ks
 /* What cannot be had there is compiled here, later. */
 static void warn(struct ks_rank *r, const struct ks_err *why)
 {
-    ks_logf(r->c.log, KS_WARN, "a kernel from rank %u: %s; it is compiled here", r->fetch.source,
-            why->text);
+    ks_logf(r->c.log, KS_WARN, "kernel from rank %u not received: %s; it is compiled here",
+            r->fetch.source, why->text);
 }
 
 static int open_next(struct ks_rank *r, struct ks_err *err)
@@ -63,7 +63,7 @@ int ks_rank_step_fetch(struct ks_rank *r, struct ks_err *err)
     struct ks_share_ask a;
     int rc = 0;
     if (f->is_on && ks_share_is_silent(&f->in, ks_now_ns())) {
-        warn(r, &(struct ks_err){ .text = "it does not answer" });
+        warn(r, &(struct ks_err){ .text = "the rank does not answer" });
         f->is_on = f->in.is_open = false;
     }
     if (f->is_on && !f->in.is_open)
@@ -101,7 +101,7 @@ static int get_pack(void *ctx, struct ks_id128 what, struct ks_buf *pack_out, st
 {
     const struct ks_rank *r = ctx;
     return r->build ? ks_build_export(r->build, what, pack_out, err)
-                    : ks_fail(err, KS_ENOENT, "rank %u builds nothing", r->rank);
+                    : ks_fail(err, KS_ENOENT, "rank %u does not build", r->rank);
 }
 
 static int send_piece(void *ctx, const struct ks_buf *body, struct ks_err *err)

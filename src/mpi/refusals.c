@@ -66,12 +66,12 @@ static int put_question(const struct ks_grid *g, const struct ks_build *b, struc
 static int open_memory(const struct ks_buf *bytes, int *fd_out, struct ks_err *err)
 {
     int fd = memfd_create("ksweep-refusals", MFD_CLOEXEC);
-    int rc = fd < 0 ? ks_fail_errno(err, "memory for a question") : 0;
+    int rc = fd < 0 ? ks_fail_errno(err, "memfd for a question") : 0;
 
     if (rc == 0 && bytes)
         rc = ks_write_all(fd, bytes->data, bytes->len, err);
     if (rc == 0 && lseek(fd, 0, SEEK_SET) < 0)
-        rc = ks_fail_errno(err, "memory for a question");
+        rc = ks_fail_errno(err, "memfd for a question");
     *fd_out = fd;
     return rc;
 }
@@ -104,11 +104,11 @@ static int read_answer(const struct ks_grid *g, int fd, struct ks_refusals *r, s
     struct stat st;
 
     if (fstat(fd, &st) < 0 || (size_t)st.st_size != n)
-        return ks_fail(err, KS_EPROTO, "a worker answered only some questions");
+        return ks_fail(err, KS_EPROTO, "a worker answered only some of the questions");
     r->answer = malloc(n + 1);
     if (!r->answer)
         return ks_fail(err, KS_ENOMEM, "out of memory");
-    return pread(fd, r->answer, n, 0) == (ssize_t)n ? 0 : ks_fail_errno(err, "a worker's answer");
+    return pread(fd, r->answer, n, 0) == (ssize_t)n ? 0 : ks_fail_errno(err, "answer of a worker");
 }
 
 static int ask(const struct ks_grid *g, const struct ks_build *b, struct ks_warden *warden,

@@ -110,7 +110,7 @@ static int on_signal(struct run *r, int signo, struct ks_err *err)
     r->by_signal = signo != SIGINT;
     struct ks_buf command;
     put_resume(r, &command);
-    ks_logf(r->log, KS_WARN, "%s: finishing the cells in flight; resume with: %s", name,
+    ks_logf(r->log, KS_WARN, "%s received: finishing the cells in flight; resume with: %s", name,
             ks_buf_text(&command));
     ks_buf_release(&command);
     int rc = ks_coord_drain(r->coord, name, err);
@@ -223,7 +223,7 @@ static void notice_absence(struct run *r, uint64_t now)
         ks_coord_was_away(r->coord, away);
     if (away >= TOLD_NS)
         ks_logf(r->log, KS_WARN,
-                "this rank was held up for %.1f s: a stalled disk, or it was stopped",
+                "this rank did not run for %.1f s: a disk stalled, or the process was stopped",
                 (double)away * 1e-9);
 }
 
@@ -341,8 +341,8 @@ static void tell_lacking(const struct run *r, bool is_end)
     for (uint32_t k = 0; b && (n = ks_build_lacking(b, k, &why)) >= 0; k++) {
         if (n && is_end)
             ks_logf(r->log, KS_WARN,
-                    "%lld of %u instances were not built: %s; when it is there, their cells are "
-                    "measured by: %s",
+                    "%lld of %u instances were not built: %s; when that is fixed, measure their "
+                    "cells with: %s",
                     (long long)n, r->grid.n_instances, why, ks_buf_text(&command));
         else if (n)
             ks_logf(r->log, KS_WARN,
@@ -395,8 +395,8 @@ static int open_rank0(struct run *r, struct ks_err *err)
 static void name_unused(const struct run *r)
 {
     if (r->seat.map.n_unused && ks_net_local_rank(r->net) == 0)
-        ks_logf(r->log, KS_WARN, "%u devices without a rank: %s", r->seat.map.n_unused,
-                r->seat.map.unused);
+        ks_logf(r->log, KS_WARN, "%u devices are not used, because no rank has them: %s",
+                r->seat.map.n_unused, r->seat.map.unused);
 }
 
 /* What a device says of itself may differ where every rank asks its own. */
@@ -416,11 +416,11 @@ static int check_archs(struct run *r, struct ks_err *err)
     ks_net_gather(r->net, &mine, sizeof(mine), all);
     for (uint32_t i = 1; is_first && rc == 0 && i < ks_net_size(r->net); i++)
         if (strcmp(all[i].arch, mine.arch) != 0)
-            rc = ks_fail(
-                err, KS_EINVAL,
-                "%s: the device at %s is %s, that of rank 0 on %s is %s: name the arch to "
-                "measure (--arch), and leave the other hosts out; one sweep is for one arch",
-                all[i].host, all[i].pci, all[i].arch, mine.host, mine.arch);
+            rc =
+                ks_fail(err, KS_EINVAL,
+                        "%s: the device at %s is %s, but that of rank 0 on %s is %s: a sweep "
+                        "measures one arch, so choose it with --arch and leave out the other hosts",
+                        all[i].host, all[i].pci, all[i].arch, mine.host, mine.arch);
     free(all);
     return rc;
 }
@@ -514,7 +514,8 @@ static void finish(struct run *r, int rc, struct ks_run_result *out)
                     !(r->coord && ks_coord_lost_anyone(r->coord));
     is_clean |= r->is_refused;
     if (r->rank && rc == 0 && ks_rank_is_abandoned(r->rank)) {
-        ks_logf(r->log, KS_ERROR, "rank 0 has been silent for %u ms: leaving", r->o->lost_after_ms);
+        ks_logf(r->log, KS_ERROR, "no sign of life from rank 0 for %u ms: this rank exits",
+                r->o->lost_after_ms);
         out->exit = 3;
     }
     ks_rank_destroy(r->rank);
@@ -549,7 +550,7 @@ static void leave(struct run *r, bool is_begun, struct ks_run_result *out, const
     if (r->is_refused || (!r->net && !ks_launch_is_first_elsewhere()))
         return;
     gethostname(host, sizeof(host) - 1);
-    ks_logf(r->log, KS_ERROR, "%s: %s; this rank leaves", host, err->text);
+    ks_logf(r->log, KS_ERROR, "%s: %s; this rank exits", host, err->text);
 }
 
 int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_log *log,

@@ -84,8 +84,8 @@ int ks_seat_native(struct ks_job *job, const struct ks_bind_card *card, struct k
         return 0;
     }
     return ks_fail(err, KS_EINVAL,
-                   "device.arch: name one, such as %s (the job's \"arch\", or --arch): 'native' is "
-                   "what a device says, and none is to be seen here: %s",
+                   "device.arch: name one, such as %s, in the job or with --arch: 'native' needs a "
+                   "device, and none is visible here: %s",
                    ks_arch_example(ks_job_backend(job)->archs),
                    card->why[0]     ? card->why
                    : card->lists[0] ? card->lists
@@ -177,16 +177,17 @@ static int check_device(const struct ks_job *job, const struct ks_rank_seat *s,
     const char *arch = job->device.arch_text;
 
     if (p->n_devices != 1)
-        return ks_fail(err, KS_ENODEVICE, "a worker told to see %s (%s) only sees %u devices%s%s",
+        return ks_fail(err, KS_ENODEVICE, "a worker restricted to %s (%s) sees %u devices%s%s",
                        want->pci, s->visible.text[0], p->n_devices, p->why[0] ? ": " : "", p->why);
     if (strcmp(have->unique, want->unique) != 0 || strcmp(have->pci, want->pci) != 0)
-        return ks_fail(err, KS_ENODEVICE,
-                       "a worker told to see %s at %s (%s) sees %s at %s: two ranks would share it",
-                       want->unique, want->pci, s->visible.text[0], have->unique, have->pci);
+        return ks_fail(
+            err, KS_ENODEVICE,
+            "a worker restricted to %s at %s (%s) sees %s at %s instead: two ranks would share it",
+            want->unique, want->pci, s->visible.text[0], have->unique, have->pci);
     if (ks_job_is_gpu(job) && strcmp(p->first.arch, arch) != 0)
         return ks_fail(err, KS_EINVAL,
-                       "the device at %s (%s) is %s, the job is for %s: name %s (--arch), or leave "
-                       "this host out; one sweep is for one arch",
+                       "the device at %s (%s) is %s, but the job is for %s: use --arch %s, or "
+                       "leave out this host; a sweep measures one arch",
                        want->pci, p->first.name, p->first.arch, arch, p->first.arch);
     return 0;
 }
@@ -221,7 +222,7 @@ static int keep_device(struct ks_bind_card *card, uint64_t device_id, int32_t *i
             *i_out = (int32_t)i;
             return 0;
         }
-    return ks_fail(err, KS_ENODEVICE, "its GPU is none of the %u that are to be seen here%s%s%s",
+    return ks_fail(err, KS_ENODEVICE, "its GPU is not one of the %u that are visible here%s%s%s",
                    card->n_devices, card->lists[0] ? " (" : "", card->lists,
                    card->lists[0] ? ")" : "");
 }

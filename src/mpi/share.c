@@ -27,8 +27,8 @@ int ks_share_ask_get(const void *body, size_t n, struct ks_share_ask *out, struc
     a.offset = ks_cur_u64(&c);
     a.n = ks_cur_u32(&c);
     if (c.failed || c.left || !a.n || a.n > KS_SHARE_WINDOW || a.offset >= KS_SHARE_MAX)
-        return ks_fail(err, KS_EPROTO, "%u bytes of a pack at %" PRIu64 " cannot be asked for", a.n,
-                       a.offset);
+        return ks_fail(err, KS_EPROTO, "invalid request for %u bytes of a pack at offset %" PRIu64,
+                       a.n, a.offset);
     *out = a;
     return 0;
 }
@@ -54,7 +54,7 @@ int ks_share_piece_get(const void *body, size_t n, struct ks_share_piece *out, s
     const bool is_none = p.total == 0 && p.offset == 0 && c.left == 0;
     if (c.failed || p.total > KS_SHARE_MAX || c.left > KS_SHARE_PIECE || p.offset > p.total ||
         c.left > p.total - p.offset || (c.left == 0 && !is_none))
-        return ks_fail(err, KS_EPROTO, "a piece of %zu bytes that fits no pack", n);
+        return ks_fail(err, KS_EPROTO, "invalid piece of %zu bytes of a pack", n);
     memcpy(p.digest, digest, sizeof(p.digest));
     p.n = (uint32_t)c.left;
     p.bytes = c.p;
@@ -110,9 +110,9 @@ static int check_piece(struct ks_share_in *in, const struct ks_share_piece *p, s
             in->asked = in->total;
     }
     if (p->total != in->total || memcmp(p->digest, in->digest, sizeof(in->digest)) != 0)
-        return ks_fail(err, KS_EPROTO, "the pack has changed under way");
+        return ks_fail(err, KS_EPROTO, "the pack changed during the transfer");
     if (p->offset != in->pack.len || p->n > in->asked - p->offset)
-        return ks_fail(err, KS_EPROTO, "a piece at %" PRIu64 " that was not asked for", p->offset);
+        return ks_fail(err, KS_EPROTO, "unexpected piece at offset %" PRIu64, p->offset);
     return 0;
 }
 
@@ -124,7 +124,8 @@ static int check_pack(const struct ks_share_in *in, struct ks_err *err)
     ks_sha256_add(&h, in->pack.data, in->pack.len);
     ks_sha256_end(&h, digest);
     if (memcmp(digest, in->digest, sizeof(digest)) != 0)
-        return ks_fail(err, KS_EFORMAT, "the digest of a pack from rank %u differs", in->source);
+        return ks_fail(err, KS_EFORMAT, "a pack from rank %u is damaged: its digest differs",
+                       in->source);
     return 1;
 }
 
@@ -138,7 +139,7 @@ int ks_share_take(struct ks_share_in *in, const struct ks_share_piece *p, uint64
     if (rc == 0)
         ks_buf_put(&in->pack, p->bytes, p->n);
     if (rc == 0 && !ks_buf_ok(&in->pack))
-        rc = ks_fail(err, KS_ENOMEM, "a pack of %" PRIu64 " bytes", in->total);
+        rc = ks_fail(err, KS_ENOMEM, "out of memory for a pack of %" PRIu64 " bytes", in->total);
     if (rc == 0 && in->pack.len == in->total)
         rc = check_pack(in, err);
     if (rc != 0)
@@ -192,7 +193,7 @@ static struct ks_share_shelf *find_pack(struct ks_share_out *o, const struct ks_
 
 static int send_body(const struct ks_share_source *s, struct ks_buf *body, struct ks_err *err)
 {
-    int rc = ks_buf_ok(body) ? 0 : ks_fail(err, KS_ENOMEM, "a piece of a pack");
+    int rc = ks_buf_ok(body) ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for a piece of a pack");
     if (rc == 0)
         rc = s->send(s->ctx, body, err);
     ks_buf_clear(body);

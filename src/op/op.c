@@ -154,7 +154,8 @@ int ks_operator_find(const char *name, uint32_t *op_out, struct ks_err *err)
     ks_buf_init(&known);
     for (uint32_t i = 0; ks_operators[i]; i++)
         ks_buf_printf(&known, "%s%s", i ? ", " : "", ks_operators[i]->name);
-    rc = ks_fail(err, KS_ENOENT, "no operator '%.64s'; known: %s", name, ks_buf_text(&known));
+    rc = ks_fail(err, KS_ENOENT, "unknown operator '%.64s'; known are %s", name,
+                 ks_buf_text(&known));
     ks_buf_release(&known);
     return rc;
 }
@@ -185,19 +186,19 @@ int ks_problem_dim(uint32_t op, const char *name)
 static int check_common(const struct ks_problem *p, struct ks_err *err)
 {
     if (!is_operator(p->op))
-        return ks_fail(err, KS_EINVAL, "operator %" PRIu32 " does not exist", p->op);
+        return ks_fail(err, KS_EINVAL, "unknown operator %" PRIu32, p->op);
     if (p->direction >= KS_N_DIRECTIONS)
-        return ks_fail(err, KS_EINVAL, "direction %" PRIu32 " does not exist", p->direction);
+        return ks_fail(err, KS_EINVAL, "unknown direction %" PRIu32, p->direction);
     if (p->dtype >= KS_N_DTYPES)
-        return ks_fail(err, KS_EINVAL, "dtype %" PRIu32 " does not exist", p->dtype);
+        return ks_fail(err, KS_EINVAL, "unknown dtype %" PRIu32, p->dtype);
     if (p->layout >= KS_N_LAYOUTS)
-        return ks_fail(err, KS_EINVAL, "layout %" PRIu32 " does not exist", p->layout);
+        return ks_fail(err, KS_EINVAL, "unknown layout %" PRIu32, p->layout);
     if (p->count < 1)
         return ks_fail(err, KS_EINVAL, "count = %" PRId64 ", must be at least 1", p->count);
     if (!memchr(p->name, '\0', sizeof(p->name)))
         return ks_fail(err, KS_EINVAL, "name is longer than %d bytes", KS_NAME_MAX - 1);
     if (strpbrk(p->name, "\r\n"))
-        return ks_fail(err, KS_EINVAL, "name has a line break: a line of CSV could not hold it");
+        return ks_fail(err, KS_EINVAL, "name has a line break, which CSV cannot represent");
     return 0;
 }
 
@@ -322,10 +323,10 @@ static int take_choice(const char **at, const struct choice *c, struct ks_proble
         int found = name_index(c->names, value);
 
         if (found < 0)
-            return ks_fail(err, KS_EFORMAT, "problem text: no %s '%s'", c->key, value);
+            return ks_fail(err, KS_EFORMAT, "problem text: unknown %s '%s'", c->key, value);
         index = (uint32_t)found;
     } else if (ks_operator_find(value, &index, NULL) < 0) {
-        return ks_fail(err, KS_EFORMAT, "problem text: no operator '%s'", value);
+        return ks_fail(err, KS_EFORMAT, "problem text: unknown operator '%s'", value);
     }
     memcpy((char *)p + c->offset, &index, sizeof(index));
     return 0;
@@ -341,7 +342,7 @@ static int take_number(const char **at, const char *key, int64_t *out, struct ks
     errno = 0;
     *out = strtoll(value, &end, 10);
     if (errno || end == value || *end)
-        return ks_fail(err, KS_EFORMAT, "problem text: %s = '%s' is no number", key, value);
+        return ks_fail(err, KS_EFORMAT, "problem text: %s = '%s' is not a number", key, value);
     return 0;
 }
 

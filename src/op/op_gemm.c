@@ -40,12 +40,12 @@ static int gemm_check(struct ks_problem *p, struct ks_err *err)
     int rc;
 
     if (p->direction != KS_FORWARD)
-        return ks_fail(err, KS_EINVAL, "a gemm has no direction %s",
+        return ks_fail(err, KS_EINVAL, "gemm does not have direction %s",
                        ks_direction_name(p->direction));
     if (p->layout != KS_NHWGC)
         return ks_fail(err, KS_EINVAL,
-                       "a gemm has no layout %s: trans_a and trans_b say how its "
-                       "operands lie, the layout column is nhwgc",
+                       "gemm does not have layout %s: the layout column must be nhwgc, trans_a and "
+                       "trans_b give the layout of the operands",
                        ks_layout_name(p->layout));
     rc = ks_dims_check(p, dim_least, dim_most, err);
     return rc < 0 ? rc : ks_dims_check_elements(p, operands, err);

@@ -70,8 +70,8 @@ static int settle_unused_axis(struct ks_problem *p, int axis, struct ks_err *err
 
         if (p->dim[dim] != 0 && p->dim[dim] != REQUIRED && p->dim[dim] != neutral)
             return ks_fail(err, KS_EINVAL,
-                           "%s = %" PRId64 ", but ndim = %" PRId64 " leaves that axis unused: "
-                           "it must be %" PRId64,
+                           "%s = %" PRId64 ", but with ndim = %" PRId64
+                           " this axis is unused: it must be %" PRId64,
                            dim_names[dim], p->dim[dim], p->dim[KS_CONV_NDIM], neutral);
         p->dim[dim] = neutral;
     }
@@ -96,8 +96,8 @@ static int check_output(const struct ks_problem *p, struct ks_err *err)
 
         if (ks_conv_out(p, axis) < 1)
             return ks_fail(err, KS_EINVAL,
-                           "no output: %s = %" PRId64 " with dilation %" PRId64 " is larger than "
-                           "%s = %" PRId64 " with padding %" PRId64 " + %" PRId64,
+                           "no output: %s = %" PRId64 " with dilation %" PRId64
+                           " is larger than %s = %" PRId64 " with padding %" PRId64 " + %" PRId64,
                            dim_names[KS_CONV_Z + axis], d[KS_CONV_Z], d[KS_CONV_DILATION_D],
                            dim_names[KS_CONV_DI + axis], d[KS_CONV_DI], d[KS_CONV_PAD_D_LO],
                            d[KS_CONV_PAD_D_HI]);

@@ -28,8 +28,8 @@ static int compare(const char *what, int64_t element, double got, long double wa
     if (fabsl(got - want) <= tolerance)
         return 0;
     return ks_fail(err, KS_EDEVICE,
-                   "the reference's %s[%" PRId64 "] is %.17g, directly summed %.17Lg, tolerance "
-                   "%.3Lg",
+                   "the reference's %s[%" PRId64
+                   "] is %.17g, the direct sum is %.17Lg, tolerance %.3Lg",
                    what, element, got, want, tolerance);
 }
 

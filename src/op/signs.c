@@ -39,7 +39,7 @@ int ks_signs_create(const struct ks_problem *p, struct ks_signs *out, struct ks_
     }
     all = calloc(total, 1);
     if (all == NULL)
-        return ks_fail(err, KS_ENOMEM, "%zu signs of the second inputs", total);
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu signs of the second inputs", total);
     for (int c = 0; c < KS_SIGN_CLASSES; c++) {
         s.byte[c] = all;
         all += s.n[c];

@@ -56,7 +56,7 @@ int ks_profiler_setup_read(const struct ks_profiler *a, const struct ks_json *do
     int rc;
 
     if (options && ks_node_kind(options) != KS_JSON_OBJECT)
-        return ks_node_fail(doc, options, err, "an object is wanted");
+        return ks_node_fail(doc, options, err, "expected an object");
     rc = a->options_read(doc, options, &read, err);
     if (rc < 0)
         return rc;

@@ -89,7 +89,7 @@ int ks_ck_arguments_of(const struct ks_ck_options *o, const struct ks_problem *p
     const int64_t *d = p->dim;
 
     if (!a.operation)
-        return ks_fail(err, KS_EUNSUPPORTED, "ckProfiler is only run for grouped convolutions");
+        return ks_fail(err, KS_EUNSUPPORTED, "ckProfiler is only used for grouped convolutions");
     if (o->version == KS_CK_2024 && o->compat == KS_CK_TRUE && p->direction == KS_BACKWARD_DATA &&
         p->layout == KS_NGCHW)
         return ks_fail(err, KS_EUNSUPPORTED,

@@ -152,7 +152,7 @@ static int unsupported_line(struct ks_profiler_reader *r, const char *text, size
 static int failed_line(struct ks_profiler_reader *r, const char *name, struct ks_err *err)
 {
     struct ks_profiler_draft *d = ks_reader_held(r);
-    static const char why[] = "the program's check of the result failed";
+    static const char why[] = "the program found the result wrong";
     int64_t split_k = KS_PROFILER_UNTOLD;
     size_t n;
 

@@ -10,7 +10,8 @@ static int check(const char *path, struct ks_err *err)
 {
     if (access(path, X_OK) == 0)
         return 0;
-    return ks_fail(err, KS_EINVAL, "'%s' may not be executed: chmod +x, or name the program", path);
+    return ks_fail(err, KS_EINVAL, "'%s' is not executable: run chmod +x, or name another program",
+                   path);
 }
 
 int ks_profiler_find_program(const struct ks_profiler_setup *s, const struct ks_problem *p,
@@ -21,7 +22,7 @@ int ks_profiler_find_program(const struct ks_profiler_setup *s, const struct ks_
     int rc = KS_ENOENT;
 
     if (!ks_path_exists(path))
-        return ks_fail(err, KS_ENOENT, "there is no program '%s'", path);
+        return ks_fail(err, KS_ENOENT, "program '%s' does not exist", path);
     if (!ks_path_is_dir(path)) {
         rc = ks_path_join(out, cap, "/", path, err);
         return rc < 0 ? rc : check(out, err);
@@ -37,8 +38,8 @@ int ks_profiler_find_program(const struct ks_profiler_setup *s, const struct ks_
     if (rc == 0)
         rc = check(out, err);
     else if (rc == KS_ENOENT)
-        rc = ks_fail(err, KS_ENOENT, "directory '%s' has no program of %s: looked for %s", path,
-                     adapter, tried.len ? ks_buf_text(&tried) : "nothing");
+        rc = ks_fail(err, KS_ENOENT, "directory '%s' has no program for adapter %s: looked for %s",
+                     path, adapter, tried.len ? ks_buf_text(&tried) : "nothing");
     ks_buf_release(&name);
     ks_buf_release(&tried);
     return rc;

@@ -21,7 +21,7 @@ static int read_head(int fd, struct head *h, struct ks_err *err)
     const ssize_t n = pread(fd, h->bytes, HEAD, 0);
 
     if (n < 0)
-        return ks_fail_errno(err, "reading it");
+        return ks_fail_errno(err, "reading the file");
     h->n = (size_t)n;
     h->bytes[n] = '\0';
     return 0;
@@ -61,11 +61,11 @@ static int check_machine(const Elf64_Ehdr *e, struct ks_err *err)
     char theirs[32], ours[32];
 
     if (e->e_type != ET_EXEC && e->e_type != ET_DYN)
-        return ks_fail(err, KS_EINVAL, "it is an ELF file, but no program (type %u)", e->e_type);
+        return ks_fail(err, KS_EINVAL, "it is an ELF file but not a program (type %u)", e->e_type);
     if (own == EM_NONE || e->e_machine == own || (own == EM_X86_64 && e->e_machine == EM_386) ||
         (own == EM_AARCH64 && e->e_machine == EM_ARM))
         return 0;
-    return ks_fail(err, KS_EINVAL, "wrong format: it is made for %s, this host is %s",
+    return ks_fail(err, KS_EINVAL, "wrong format: it was built for %s, but this host is %s",
                    machine_name(e->e_machine, theirs, sizeof theirs),
                    machine_name(own, ours, sizeof ours));
 }
@@ -78,12 +78,12 @@ static int find_loader(int fd, const Elf64_Ehdr *e, struct ks_program_format *ou
         Elf64_Phdr p;
 
         if (e->e_phentsize < sizeof p || at < 0 || pread(fd, &p, sizeof p, at) != (ssize_t)sizeof p)
-            return ks_fail(err, KS_EINVAL, "wrong format: the ELF file is cut short");
+            return ks_fail(err, KS_EINVAL, "wrong format: the ELF file is truncated");
         if (p.p_type != PT_INTERP)
             continue;
         if (p.p_filesz < 2 || p.p_filesz > sizeof out->loader || p.p_offset > INT64_MAX ||
             pread(fd, out->loader, p.p_filesz, (off_t)p.p_offset) != (ssize_t)p.p_filesz)
-            return ks_fail(err, KS_EINVAL, "wrong format: the ELF file is cut short");
+            return ks_fail(err, KS_EINVAL, "wrong format: the ELF file is truncated");
         out->loader[p.p_filesz - 1] = '\0';
         if (access(out->loader, X_OK) < 0)
             return ks_fail(err, KS_EINVAL, "its dynamic loader '%s' is missing", out->loader);
@@ -97,7 +97,7 @@ static int read_elf(int fd, const struct head *h, struct ks_program_format *out,
     int rc;
 
     if (h->n < sizeof e)
-        return ks_fail(err, KS_EINVAL, "wrong format: the ELF file is cut short");
+        return ks_fail(err, KS_EINVAL, "wrong format: the ELF file is truncated");
     memcpy(&e, h->bytes, sizeof e);
     rc = check_machine(&e, err);
     if (rc < 0 || e.e_ident[EI_CLASS] != ELFCLASS64)
@@ -113,10 +113,10 @@ static int read_script(const struct head *h, char *interpreter, size_t cap, stru
     text += strspn(text, " \t");
     snprintf(interpreter, cap, "%.*s", (int)strcspn(text, " \t\n"), text);
     if (!interpreter[0])
-        return ks_fail(err, KS_EINVAL, "line 1 names no interpreter behind '#!'");
+        return ks_fail(err, KS_EINVAL, "line 1 has no interpreter after '#!'");
     if (interpreter[strlen(interpreter) - 1] == '\r')
         return ks_fail(err, KS_EINVAL,
-                       "line 1 ends in a carriage return: save it with Unix line ends");
+                       "line 1 ends in a carriage return: save the file with Unix line ends");
     if (access(interpreter, X_OK) < 0)
         return ks_fail(err, KS_EINVAL, "its interpreter '%s' (line 1) is missing", interpreter);
     return 0;

@@ -78,7 +78,8 @@ static int check_word(const struct ks_json *doc, const struct ks_node *n, struct
             continue;
         }
         if (*text == '}' || text[1 + len] != '}')
-            return ks_node_fail(doc, n, err, "'%c' stands alone; doubled it is itself", *text);
+            return ks_node_fail(doc, n, err, "single '%c': write it twice for the character itself",
+                                *text);
         if (len >= 64 || !ks_lines_field_known(text + 1, len, &near))
             return ks_node_fail(
                 doc, n, err, "unknown field '{%.*s}'%s%s%s", (int)(len < 40 ? len : 40), text + 1,
@@ -108,7 +109,7 @@ static int check_texts(const struct ks_json *doc, const struct ks_node *map, str
     int rc = 0;
 
     if (ks_node_kind(map) != KS_JSON_OBJECT)
-        return ks_node_fail(doc, map, err, "an object of texts is wanted");
+        return ks_node_fail(doc, map, err, "expected an object of strings");
     for (const struct ks_node *n = ks_node_first(map); rc == 0 && n; n = ks_node_next(n))
         rc = ks_node_str(doc, n, &text, err);
     return rc;
@@ -121,7 +122,7 @@ static int check_words(const struct ks_json *doc, const struct ks_node *root, st
     int rc = 0;
 
     if (words && ks_node_kind(words) != KS_JSON_OBJECT)
-        return ks_node_fail(doc, words, err, "an object is wanted");
+        return ks_node_fail(doc, words, err, "expected an object");
     for (const struct ks_node *n = words ? ks_node_first(words) : NULL; rc == 0 && n;
          n = ks_node_next(n)) {
         if (!ks_lines_field_known(ks_node_key(n), strlen(ks_node_key(n)), &near))
@@ -145,7 +146,8 @@ static int check_outcomes(const struct ks_json *doc, const struct ks_node *root,
         if (rc == 0 && strcmp(text, "ok") != 0 && strcmp(text, "unsupported") != 0 &&
             strcmp(text, "wrong_result") != 0 && strcmp(text, "untrusted") != 0)
             rc = ks_node_fail(doc, n, err,
-                              "'%.40s' is none of ok, unsupported, wrong_result, untrusted", text);
+                              "'%.40s' is not one of ok, unsupported, wrong_result, untrusted",
+                              text);
     }
     return rc;
 }
@@ -174,7 +176,7 @@ static int read_patterns(const struct ks_json *doc, const struct ks_node *root,
 
     if ((n != NULL) != (o->output == KS_LINES_PATTERN))
         return ks_node_fail(doc, n ? n : root, err,
-                            "\"pattern\" and \"output\": \"pattern\" go together");
+                            "\"pattern\" and \"output\": \"pattern\" must be given together");
     if (!n)
         return 0;
     for (n = is_list ? ks_node_first(n) : n; rc == 0 && n; n = is_list ? ks_node_next(n) : NULL) {
@@ -186,7 +188,7 @@ static int read_patterns(const struct ks_json *doc, const struct ks_node *root,
     }
     if (rc == 0 && !has_instance)
         rc = ks_node_fail(doc, ks_node_at(root, "pattern"), err,
-                          "no group names the instance: (?<instance>..)");
+                          "the pattern needs a group for the instance: (?<instance>..)");
     return rc;
 }
 
@@ -201,7 +203,8 @@ static int read_events(const struct ks_json *doc, const struct ks_node *root,
         rc = n ? compile(doc, n, &o->events[i], err) : 0;
         if (rc == 0 && n && (i == KS_LINES_START || i == KS_LINES_UNSUPPORTED) &&
             !ks_pattern_has(&o->events[i], "instance"))
-            rc = ks_node_fail(doc, n, err, "no group names the instance: (?<instance>..)");
+            rc = ks_node_fail(doc, n, err,
+                              "the pattern needs a group for the instance: (?<instance>..)");
     }
     return rc;
 }
@@ -214,8 +217,8 @@ static int read_fields(struct ks_lines_options *o, struct ks_err *err)
 
     if ((map != NULL) != (o->output != KS_LINES_PATTERN))
         return ks_node_fail(o->doc, map ? map : o->root, err,
-                            "\"fields\" says where JSON lines and CSV hold instance, time, ..; it "
-                            "goes with these outputs only");
+                            "\"fields\" is only for JSON lines and CSV, where it names the fields "
+                            "of instance, time, ..");
     rc = map ? check_texts(o->doc, map, err) : 0;
     for (const struct ks_node *n = map ? ks_node_first(map) : NULL; rc == 0 && n;
          n = ks_node_next(n)) {
@@ -237,7 +240,7 @@ static int read_separator(const struct ks_json *doc, const struct ks_node *root,
     int rc = n ? ks_node_str(doc, n, &text, err) : 0;
 
     if (rc == 0 && (strlen(text) != 1 || text[0] == '"'))
-        rc = ks_node_fail(doc, n, err, "one character is wanted");
+        rc = ks_node_fail(doc, n, err, "expected one character");
     o->separator = text[0];
     return rc;
 }
@@ -249,12 +252,12 @@ static int read_programs(const struct ks_json *doc, const struct ks_node *root, 
     int rc = 0;
 
     if (list && ks_node_kind(list) != KS_JSON_ARRAY)
-        return ks_node_fail(doc, list, err, "a list of file names is wanted");
+        return ks_node_fail(doc, list, err, "expected a list of file names");
     for (const struct ks_node *n = list ? ks_node_first(list) : NULL; rc == 0 && n;
          n = ks_node_next(n)) {
         rc = ks_node_str(doc, n, &text, err);
         if (rc == 0 && (!text[0] || strchr(text, '/')))
-            rc = ks_node_fail(doc, n, err, "a file name without '/' is wanted");
+            rc = ks_node_fail(doc, n, err, "expected a file name without '/'");
     }
     return rc;
 }
@@ -277,7 +280,7 @@ static int check_protocol(const struct ks_json *doc, const struct ks_node *root,
         if (value)
             rc = i < 2 ? ks_node_int(doc, value, &v, err) : ks_node_str(doc, value, &text, err);
         if (rc == 0 && value && i < 2 && (v < 0 || v > INT32_MAX))
-            rc = ks_node_fail(doc, value, err, "0 to 2147483647 is wanted");
+            rc = ks_node_fail(doc, value, err, "expected a number from 0 to 2147483647");
     }
     return rc;
 }
@@ -352,7 +355,8 @@ static int options_read(const struct ks_json *doc, const struct ks_node *node, v
 
     if (!node)
         return ks_fail(err, KS_EINVAL,
-                       "program 'lines' needs options: command, output and where its rows stand");
+                       "program 'lines' needs options: \"command\", \"output\", and \"fields\" or "
+                       "\"pattern\"");
     o = calloc(1, sizeof *o);
     if (!o)
         return ks_fail(err, KS_ENOMEM, "out of memory reading options");
@@ -459,7 +463,7 @@ static const char *const no_programs[] = { NULL };
 
 const struct ks_profiler ks_profiler_lines = {
     .name = "lines",
-    .summary = "a program of your own: a command template, output as JSON lines, CSV or patterns",
+    .summary = "any other program: a command template, with output as JSON lines, CSV or patterns",
     .programs = no_programs,
     .options_read = options_read,
     .options_free = options_free,

@@ -117,7 +117,7 @@ static int translate(const struct ks_lines_options *o, const char *name, const c
         return 0;
     to = ks_node_at(map, *text);
     if (!to)
-        return ks_fail(err, KS_EUNSUPPORTED, "%s %.40s is not among options.words.%s", name, *text,
+        return ks_fail(err, KS_EUNSUPPORTED, "%s %.40s is missing in options.words.%s", name, *text,
                        name);
     return ks_node_str(o->doc, to, text, err);
 }

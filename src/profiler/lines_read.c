@@ -67,8 +67,8 @@ static void set_outcome(const struct ks_lines_options *o, const char *text,
     if (d->row.outcome == KS_O_OK || d->row.outcome == KS_O_UNSUPPORTED ||
         d->row.outcome == KS_O_WRONG_RESULT)
         return;
-    snprintf(why, sizeof why, "the program says '%.60s'%s", text,
-             d->row.outcome == KS_O_UNTRUSTED ? "" : ", which options.outcomes does not translate");
+    snprintf(why, sizeof why, "the program printed '%.60s'%s", text,
+             d->row.outcome == KS_O_UNTRUSTED ? "" : ", which options.outcomes does not list");
     d->row.outcome = KS_O_UNTRUSTED;
     ks_draft_reason(d, why, strlen(why));
 }

@@ -57,7 +57,7 @@ static int options_read(const struct ks_json *doc, const struct ks_node *node, v
     o = options;
     if (o->search && o->mode != FIND) {
         free(options);
-        return ks_node_fail(doc, node, err, "\"search\" belongs to \"mode\": \"find\"");
+        return ks_node_fail(doc, node, err, "\"search\" needs \"mode\": \"find\"");
     }
     *options_out = options;
     return 0;
@@ -113,14 +113,14 @@ static int check_problem(const struct ks_problem *p, struct ks_err *err)
     const int64_t *d = p->dim;
 
     if (ks_operators[p->op] != &ks_operator_grouped_conv)
-        return ks_fail(err, KS_EUNSUPPORTED, "MIOpenDriver is only run for convolutions");
+        return ks_fail(err, KS_EUNSUPPORTED, "MIOpenDriver is only used for convolutions");
     if (d[KS_CONV_NDIM] == 1)
         return ks_fail(err, KS_EUNSUPPORTED,
-                       "MIOpenDriver has convolutions of 2 and 3 spatial dims");
+                       "MIOpenDriver has convolutions of 2 and 3 spatial dimensions only");
     for (int axis = 0; axis < 3; axis++)
         if (d[KS_CONV_PAD_D_LO + axis] != d[KS_CONV_PAD_D_HI + axis])
             return ks_fail(err, KS_EUNSUPPORTED,
-                           "MIOpenDriver pads both sides alike, the problem does not");
+                           "MIOpenDriver has one padding for both sides, the problem has two");
     return 0;
 }
 

@@ -26,7 +26,7 @@ static int read_choice(const struct ks_json *doc, const struct ks_node *n, const
             used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
                                      names[i]);
     }
-    return ks_node_fail(doc, n, err, "'%.40s' is none of %s", text, known);
+    return ks_node_fail(doc, n, err, "'%.40s' is not one of %s", text, known);
 }
 
 int ks_profiler_choice_option(const struct ks_json *doc, const struct ks_node *object,
@@ -64,9 +64,10 @@ static int read_int(const struct ks_profiler_option *o, const struct ks_json *do
     if (rc < 0)
         return rc;
     if (v < o->least || v > o->most)
-        return ks_node_fail(
-            doc, n, err, "%" PRId64 " is not within %" PRId64 " to %" PRId64 "%s%s%s", v, o->least,
-            o->most, o->word ? ", nor \"" : "", o->word ? o->word : "", o->word ? "\"" : "");
+        return ks_node_fail(doc, n, err,
+                            "%" PRId64 " is not in the range %" PRId64 " to %" PRId64 "%s%s%s", v,
+                            o->least, o->most, o->word ? ", nor \"" : "", o->word ? o->word : "",
+                            o->word ? "\"" : "");
     *out = v;
     return 0;
 }

@@ -38,8 +38,9 @@ static int take_name(const char **at, struct ks_pattern *p, struct ks_err *err)
     char *copy;
 
     if (n == 0 || name[n] != '>')
-        return ks_fail(err, KS_EINVAL,
-                       "a group's name is letters, digits and _, as in (?<time>..)");
+        return ks_fail(
+            err, KS_EINVAL,
+            "the name of a group must consist of letters, digits and _, as in (?<time>..)");
     copy = strndup(name, n);
     if (!copy)
         return ks_fail(err, KS_ENOMEM, "out of memory for a pattern");
@@ -79,7 +80,7 @@ static int strip_names(const char *at, struct ks_pattern *p, struct ks_buf *to, 
         else
             at++;
         if (!at)
-            return ks_fail(err, KS_EINVAL, "'[' without its ']'");
+            return ks_fail(err, KS_EINVAL, "'[' without a matching ']'");
         ks_buf_put(to, from, (size_t)(at - from));
         if (*from == '(' && open_group(&at, p, err) < 0)
             return err ? (int)err->code : KS_EINVAL;

@@ -342,7 +342,7 @@ int ks_profiler_reader_feed(struct ks_profiler_reader *r, const void *bytes, siz
     const char *p = bytes;
 
     if (r->rc < 0)
-        return ks_fail(err, (enum ks_code)r->rc, "reading the output stopped before");
+        return ks_fail(err, (enum ks_code)r->rc, "reading the output failed before");
     r->summary.n_bytes += n;
     while (n > 0 && r->rc == 0) {
         size_t used = 0;
@@ -357,7 +357,7 @@ int ks_profiler_reader_feed(struct ks_profiler_reader *r, const void *bytes, siz
 int ks_profiler_reader_end(struct ks_profiler_reader *r, struct ks_err *err)
 {
     if (r->rc < 0)
-        return ks_fail(err, (enum ks_code)r->rc, "reading the output stopped before");
+        return ks_fail(err, (enum ks_code)r->rc, "reading the output failed before");
     if (r->is_started || r->was_return)
         r->rc = end_line(r, err);
     r->was_return = false;

@@ -146,11 +146,11 @@ static int check_seen(const struct ks_race_seen *s, struct ks_err *err)
         return ks_fail(err, KS_EINVAL, "round %u of a race is above %u", s->round,
                        KS_RACE_ROUNDS_MAX - 1);
     if (s->outcome == KS_O_NONE || s->outcome >= KS_O_LIMIT)
-        return ks_fail(err, KS_EINVAL, "outcome %u of a race does not exist", s->outcome);
+        return ks_fail(err, KS_EINVAL, "unknown outcome %u in a race", s->outcome);
     if (s->round > 0 && s->n_visit < 1)
         return ks_fail(err, KS_EINVAL, "a visit of round %u has no instances", s->round);
     if (s->outcome == KS_O_OK && (!is_scale(s->time_ns) || s->n_samples < 1))
-        return ks_fail(err, KS_EINVAL, "time %g ns of %u samples is no measurement", s->time_ns,
+        return ks_fail(err, KS_EINVAL, "invalid measurement: %g ns from %u samples", s->time_ns,
                        s->n_samples);
     return 0;
 }

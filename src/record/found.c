@@ -40,7 +40,7 @@ int ks_found_decode(const void *body, size_t n, struct ks_record *r_out,
         struct ks_field f = { .n = 0 };
 
         if (!ks_fields_find(body, n, tags[i], &f) && i == 0)
-            return ks_fail(err, KS_EFORMAT, "a program's row without a name");
+            return ks_fail(err, KS_EFORMAT, "row of a program without a name");
         at[i] = texts->len;
         ks_buf_put(texts, f.bytes, f.n);
         ks_buf_u8(texts, 0);
@@ -127,9 +127,9 @@ int ks_program_piece_decode(const void *body, size_t n, struct ks_program_piece 
     if (rc < 0)
         return rc;
     if (v.file[0] == '.' || v.file[strspn(v.file, letters)] != '\0')
-        return ks_fail(err, KS_EFORMAT, "a program's output is not named '%s'", v.file);
+        return ks_fail(err, KS_EFORMAT, "invalid name '%s' of a program's output", v.file);
     if (!ks_fields_find(body, n, PIECE_BYTES_TAG, &f) || f.n > KS_PIECE_MAX)
-        return ks_fail(err, KS_EFORMAT, "a piece of output without its bytes");
+        return ks_fail(err, KS_EFORMAT, "piece of output without bytes");
     *out = v;
     *bytes_out = f.bytes;
     *n_bytes_out = f.n;

@@ -41,7 +41,7 @@ static const uint16_t type_values[] = {
 };
 _Static_assert(sizeof(type_names) / sizeof(type_names[0]) ==
                    sizeof(type_values) / sizeof(type_values[0]),
-               "a frame type without a name");
+               "unnamed frame type");
 
 const char *ks_frame_type_name(uint16_t type)
 {

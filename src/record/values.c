@@ -272,7 +272,7 @@ int ks_job_rec_decode(const void *body, size_t n, struct ks_job_rec *out, char *
     if (!ks_fields_find(body, n, JOB_TEXT_TAG, &f))
         return ks_fail(err, KS_EFORMAT, "job without its text");
     if (memchr(f.bytes, 0, f.n))
-        return ks_fail(err, KS_EFORMAT, "job: its text has a NUL inside");
+        return ks_fail(err, KS_EFORMAT, "job: its text contains a NUL byte");
     text = malloc(f.n + 1);
     if (!text)
         return ks_fail(err, KS_ENOMEM, "no memory for a job of %zu bytes", f.n);
@@ -337,7 +337,7 @@ int ks_output_decode(const void *body, size_t n, struct ks_output *out, const vo
     if (rc < 0)
         return rc;
     if (!ks_fields_find(body, n, OUTPUT_BYTES_TAG, &f))
-        return ks_fail(err, KS_EFORMAT, "output without its bytes");
+        return ks_fail(err, KS_EFORMAT, "output without bytes");
     if (f.n > KS_OUTPUT_MAX)
         return ks_fail(err, KS_EFORMAT, "output of %zu bytes is longer than fits", f.n);
     *out = v;

@@ -119,7 +119,7 @@ int ks_rtc_load(const char *vendor, struct ks_rtc *out, struct ks_buf *why_out, 
         *out = rtc;
         return 0;
     }
-    return ks_fail(err, KS_EINVAL, "no vendor is called '%s': nvrtc or hiprtc", vendor);
+    return ks_fail(err, KS_EINVAL, "unknown vendor '%s'; known are nvrtc, hiprtc", vendor);
 }
 
 int ks_rtc_version(const struct ks_rtc *rtc, struct ks_buf *text_out, struct ks_err *err)

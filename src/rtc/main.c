@@ -33,7 +33,7 @@ static int add_include(struct task *t, const char *dir, struct ks_err *err)
     char *option = NULL;
 
     if (t->n_includes == N_OPTIONS || asprintf(&option, "-I%s", dir) < 0)
-        return ks_fail(err, KS_ENOMEM, "options");
+        return ks_fail(err, KS_ENOMEM, "out of memory for options");
     t->include[t->n_includes++] = option;
     return add_option(t, option, err);
 }
@@ -87,11 +87,12 @@ static int keep_code(const struct ks_rtc *rtc, void *program, const char *path, 
     if (result != KS_RTC_OK)
         return fail_as(rtc, "size of the code", result, err);
     if (bytes == 0)
-        return ks_fail(err, KS_ELOAD, "%s made no code: is the architecture a real one (sm_90)?",
+        return ks_fail(err, KS_ELOAD,
+                       "%s produced no code: is the architecture a real one, such as sm_90?",
                        rtc->title);
     code = malloc(bytes);
     if (code == NULL)
-        return ks_fail(err, KS_ENOMEM, "%zu bytes of code", bytes);
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu bytes of code", bytes);
     result = rtc->code(program, code);
     rc = result == KS_RTC_OK ? ks_file_replace(path, code, bytes, err)
                              : fail_as(rtc, "the code", result, err);

@@ -30,8 +30,8 @@ static int run(struct ks_call *call, struct ks_err *err)
 static const struct ks_opt opts[] = { KS_OPT_END };
 
 static const struct ks_command command = {
-    .summary = "Runs programs that time kernels for ksweep, which starts it; not meant to be run "
-               "by hand.",
+    .summary = "Run programs that time their own kernels. ksweep starts this program; it is not "
+               "meant to be run by hand.",
     .usage = "",
     .opts = opts,
     .run = run,

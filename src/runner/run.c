@@ -228,7 +228,8 @@ static void classify_exit(struct run *run, int code)
     else if (code && !(s->has_end && s->n_rows > 0))
         fail(d, KS_O_EXITED, code, s->reason[0] ? s->reason : line);
     else if (s->n_rows == 0)
-        fail(d, KS_O_UNSUPPORTED, 0, s->reason[0] ? s->reason : "the program reported no instance");
+        fail(d, KS_O_UNSUPPORTED, 0,
+             s->reason[0] ? s->reason : "the program printed no result of an instance");
 }
 
 static void classify(struct run *run, enum why why, int status)

@@ -94,7 +94,7 @@ static int on_cell(struct ks_runner *r, const struct ks_frame *f, struct ks_err 
     if (rc < 0)
         return rc;
     if (!r->is_set_up || !r->has_problem || !r->profiler || req.cell.problem != r->problem.id)
-        return ks_fail(err, KS_EPROTO, "a cell without its problem or program");
+        return ks_fail(err, KS_EPROTO, "cell request before its problem or program");
     ks_record_init(d);
     d->cell = req.cell;
     d->attempt = req.attempt;
@@ -180,7 +180,7 @@ static int serve(struct ks_runner *r, int fd_in, struct ks_err *err)
         if (rc == 0)
             rc = take_all(r, &in, &is_over, err);
         if (rc == 0 && in.n_damaged_places)
-            rc = ks_fail(err, KS_EPROTO, "damage on the request pipe");
+            rc = ks_fail(err, KS_EPROTO, "damaged data on the request pipe");
     }
     ks_frame_reader_release(&in);
     return rc;
@@ -201,7 +201,7 @@ int ks_runner_serve(int fd_in, int fd_out, int fd_status, struct ks_err *err)
 
     if (!r || page == MAP_FAILED) {
         free(r);
-        ks_fail(err, KS_EIO, "no requests here: ksweep starts this program");
+        ks_fail(err, KS_EIO, "no requests on descriptor 3: this program is started by ksweep");
         return KS_WORKER_EXIT_SETUP;
     }
     r->fd_out = fd_out;

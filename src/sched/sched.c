@@ -100,7 +100,7 @@ int ks_sched_device_add(struct ks_sched *s, uint32_t device, struct ks_err *err)
 {
     int rc = 0;
     if (ks_sched_device(s, device))
-        return ks_fail(err, KS_EINVAL, "device %u is known already", device);
+        return ks_fail(err, KS_EINVAL, "device %u is already registered", device);
     while (rc == 0 && s->n_devices <= device) {
         rc = ks_reserve32(&s->devices, s->n_devices + 1ul, &s->cap_devices, sizeof(*s->devices),
                           "entries of the scheduler", err);

@@ -91,7 +91,7 @@ static int start(struct front *f, const char *const *argv, struct ks_err *err)
     if (!has_failed)
         return 0;
     (void)waitpid(f->launcher, NULL, 0);
-    return ks_fail(err, KS_ENOENT, "'%s' cannot be executed: %s", argv[0], strerror(why));
+    return ks_fail(err, KS_ENOENT, "'%s' cannot be started: %s", argv[0], strerror(why));
 }
 
 static void tell_rank0(const struct front *f, int signo)

@@ -62,8 +62,8 @@ static int find(const char *hint, char *out, size_t cap, struct ks_err *err)
         return 0;
     return ks_fail(
         err, KS_ENOENT,
-        "-n: there is no mpirun: install that of Open MPI (Debian: openmpi-bin), name it "
-        "in $" KS_MPIRUN_ENV ", or leave out -n to measure with one rank");
+        "-n: mpirun was not found: install Open MPI (Debian: openmpi-bin), set $" KS_MPIRUN_ENV
+        " to its path, or leave out -n to measure with one rank");
 }
 
 /* ---- of which MPI ---- */

@@ -125,7 +125,7 @@ static int pack_strings(const struct ks_spawn *what, struct ks_wire_ask *ask, st
     if (n_argv < 0 || n_env < 0)
         return KS_EINVAL;
     if (n_argv == 0)
-        return ks_fail(err, KS_EINVAL, "a child needs at least argv[0]");
+        return ks_fail(err, KS_EINVAL, "a child process needs at least argv[0]");
     if (what->cwd)
         ks_buf_put(b, what->cwd, strlen(what->cwd) + 1);
     if (what->scratch)

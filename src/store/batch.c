@@ -155,8 +155,9 @@ static int put_in_order(struct ks_batch *b, const uint64_t *rows, size_t n, stru
     }
     for (size_t i = 0; i < n; i++) {
         if (rows[i] >= b->chunks.n_rows)
-            return ks_fail(err, KS_EINVAL, "%s has %llu rows, no row %llu", b->layout->def->path,
-                           (unsigned long long)b->chunks.n_rows, (unsigned long long)rows[i]);
+            return ks_fail(err, KS_EINVAL, "%s has %llu rows, so row %llu does not exist",
+                           b->layout->def->path, (unsigned long long)b->chunks.n_rows,
+                           (unsigned long long)rows[i]);
         is_sorted = is_sorted && (i == 0 || rows[i - 1] <= rows[i]);
         b->order[2 * i] = rows[i];
         b->order[2 * i + 1] = i;

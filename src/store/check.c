@@ -132,8 +132,8 @@ static void check_dataset(struct check *c, const char *path)
     if (rc < 0)
         find(c->out, "%s: '%s': %s", c->path, path, err.text);
     else if (n != n_said)
-        find(c->out, "%s: '%s' has %" PRIu64 " rows, its attribute says %" PRIu64, c->path, path, n,
-             n_said);
+        find(c->out, "%s: '%s' has %" PRIu64 " rows, but its attribute says %" PRIu64, c->path,
+             path, n, n_said);
     else if (crc != crc_said)
         find(c->out, "%s: the content of '%s' does not match its checksum", c->path, path);
 }
@@ -225,7 +225,7 @@ static int compare_row(void *ctx, enum ks_table_id t, const void *row, struct ks
     int rc;
 
     if (i >= r->n_rows) {
-        report_row(c, path, i, "is in the journal, not in the file");
+        report_row(c, path, i, "is in the journal but not in the file");
         return 0;
     }
     if (r->layout.row_bytes > c->packed_cap) {
@@ -244,7 +244,7 @@ static int compare_row(void *ctx, enum ks_table_id t, const void *row, struct ks
     c->out->n_rows++;
     if (!column)
         return 0;
-    snprintf(what, sizeof(what), "column '%s' is not what the journal says", column);
+    snprintf(what, sizeof(what), "column '%s' differs from the journal", column);
     report_row(c, path, i, what);
     return 0;
 }
@@ -257,12 +257,12 @@ static int compare_samples(void *ctx, const float *ns, size_t n, struct ks_err *
 
     c->next_sample += n;
     if (c->next_sample > c->n_samples) {
-        report_row(c, KS_SAMPLES_PATH, at, "is in the journal, not in the file");
+        report_row(c, KS_SAMPLES_PATH, at, "is in the journal but not in the file");
         return 0;
     }
     rc = ks_h5_read(c->samples, H5T_IEEE_F32LE, at, n, c->held, err);
     if (rc == 0 && memcmp(c->held, ns, n * sizeof(*ns)) != 0)
-        report_row(c, KS_SAMPLES_PATH, at, "samples are not what the journal says");
+        report_row(c, KS_SAMPLES_PATH, at, "the samples differ from the journal");
     return rc;
 }
 
@@ -279,7 +279,7 @@ static int open_tables(struct check *c, const struct ks_index *x, struct ks_err 
         return ks_fail(err, KS_ENOMEM, "out of memory");
     c->samples = H5Dopen2(c->file, KS_SAMPLES_PATH, H5P_DEFAULT);
     if (c->samples < 0)
-        return ks_fail(err, KS_EFORMAT, "'%s' is not there", KS_SAMPLES_PATH);
+        return ks_fail(err, KS_EFORMAT, "'%s' is missing", KS_SAMPLES_PATH);
     return ks_h5_extent(c->samples, &c->n_samples, err);
 }
 
@@ -295,10 +295,10 @@ static int compare(struct check *c, const struct ks_index *x, struct ks_err *err
     for (unsigned t = 0; t < KS_T_COUNT; t++)
         if (c->next[t] < c->tables[t].n_rows)
             report_row(c, c->tables[t].layout.def->path, c->next[t],
-                       "and later ones are in the file, not in the journal");
+                       "and later ones are in the file but not in the journal");
     if (c->next_sample < c->n_samples)
         report_row(c, KS_SAMPLES_PATH, c->next_sample,
-                   "and later ones are in the file, not in the journal");
+                   "and later ones are in the file but not in the journal");
     if (c->n_different > FINDINGS_MAX)
         find(c->out, "%s: %" PRIu64 " more rows differ", c->path, c->n_different - FINDINGS_MAX);
     c->out->is_compared = true;
@@ -312,13 +312,15 @@ static void on_damage(void *ctx, const struct ks_journal_damage *d)
     struct check *c = ctx;
 
     if (d->copy_of)
-        find(c->out, "%s: a copy of segment %" PRIu32 " of the same journal; it is not read",
+        find(c->out, "%s: ignored, it is a copy of segment %" PRIu32 " of the same journal",
              d->path, d->copy_of);
     else if (d->is_tail)
-        note(c->out, "%s: %" PRIu64 " bytes at %" PRIu64 " are a torn end, as a kill leaves it",
+        note(c->out,
+             "%s: %" PRIu64 " bytes at offset %" PRIu64
+             " are an incomplete end, as a kill leaves it",
              d->path, d->n_bytes, d->offset);
     else
-        find(c->out, "%s: %" PRIu64 " bytes at %" PRIu64 " are damaged", d->path, d->n_bytes,
+        find(c->out, "%s: %" PRIu64 " bytes at offset %" PRIu64 " are damaged", d->path, d->n_bytes,
              d->offset);
 }
 
@@ -330,17 +332,18 @@ static void report_runs(struct check *c, const struct ks_index *x)
         c->out->n_frames += r->n_frames;
         if (r->n_unreadable)
             find(c->out,
-                 "%s/journal: %" PRIu64 " frames are whole but hold values this program "
-                 "does not know",
+                 "%s/journal: %" PRIu64
+                 " frames are intact but contain values that this version does not know",
                  r->dir, r->n_unreadable);
         if (r->n_unknown_frames)
             note(c->out, "%s/journal: %" PRIu64 " frames of unknown types were skipped", r->dir,
                  r->n_unknown_frames);
     }
     if (x->n_repeats)
-        note(c->out, "%" PRIu64 " records stand twice: the first of each counts", x->n_repeats);
+        note(c->out, "%" PRIu64 " records are duplicates: the first of each counts", x->n_repeats);
     if (x->n_newer_frames)
-        note(c->out, "%" PRIu64 " frames are newer than the file: gather again to have them",
+        note(c->out,
+             "%" PRIu64 " frames are newer than the file: run 'ksweep gather' to include them",
              x->n_newer_frames);
 }
 
@@ -385,7 +388,7 @@ static int check_journals(struct check *c, const struct ks_list *runs, struct ks
 
         rc = ks_index_add(&x, r->path, limit, on_damage, c, &why);
         if (rc == KS_ENOENT)
-            note(c->out, "%s: no journal", r->path);
+            note(c->out, "%s: the journal is missing", r->path);
         else if (rc < 0)
             find(c->out, "%s", why.text);
         else
@@ -478,7 +481,7 @@ static int check_both(struct check *c, const char *dir, struct ks_err *err)
     if (rc == 0 && all_have_journals(&runs))
         rc = check_journals(c, &runs, err);
     else if (rc == 0)
-        note(c->out, "%s: the journals it was gathered from are not there, so it was not compared",
+        note(c->out, "%s: not compared, because the journals it was gathered from are missing",
              c->path);
     ks_list_release(&runs);
     return rc;
@@ -517,7 +520,9 @@ int ks_store_check(const char *path, struct ks_store_check *out, struct ks_err *
     c.path = file;
     out->has_file = ks_path_exists(file);
     if (!out->has_file && !ks_path_is_dir(journal))
-        rc = ks_fail(err, KS_ENOENT, "'%s' holds neither a journal nor results.h5", path);
+        rc =
+            ks_fail(err, KS_ENOENT,
+                    "'%s' has neither a journal nor results.h5: name the directory of a run", path);
     if (rc == 0 && out->has_file)
         rc = check_file(&c, err);
     if (rc == 0)

@@ -54,13 +54,13 @@ static void check_output(struct outputs *o)
     snprintf(path, sizeof path, "%.1100s/output/%s", o->dir, r->file);
     rc = digest_file(o, path, digest, &n);
     if (rc == KS_ENOENT)
-        snprintf(why, sizeof why, "%s: a program's output is not there", path);
+        snprintf(why, sizeof why, "%s: the output of a program is missing", path);
     else if (rc < 0)
-        snprintf(why, sizeof why, "%s: a program's output is damaged or cut off", path);
+        snprintf(why, sizeof why, "%s: the output of a program is damaged or truncated", path);
     else if (n != r->n_kept || memcmp(digest, r->digest, sizeof digest) != 0)
         snprintf(why, sizeof why,
-                 "%s: %" PRIu64 " bytes, which are not the %" PRIu64
-                 " that the journal has the digest of",
+                 "%s: its %" PRIu64 " bytes are not the %" PRIu64
+                 " bytes whose digest is in the journal",
                  path, n, r->n_kept);
     else
         return;

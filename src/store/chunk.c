@@ -185,7 +185,7 @@ static int inflate_planes(struct ks_chunks *c, uint64_t i, size_t n, size_t n_pl
     inflateEnd(&z);
     return (said == Z_OK || said == Z_STREAM_END) && z.avail_out == 0
                ? 0
-               : ks_fail(err, KS_EFORMAT, "chunk %llu is damaged: it does not unpack",
+               : ks_fail(err, KS_EFORMAT, "chunk %llu is damaged: it cannot be decompressed",
                          (unsigned long long)i);
 }
 

@@ -50,7 +50,7 @@ static int find_dims(struct ks_store_file *f, struct ks_err *err)
     int n;
 
     if (dataset < 0)
-        return ks_fail(err, KS_EFORMAT, "table '%s' is not there", def->path);
+        return ks_fail(err, KS_EFORMAT, "table '%s' is missing", def->path);
     f->problems = *def;
     f->problems.columns = f->problem_columns;
     memcpy(f->problem_columns, def->columns, def->n_columns * sizeof(*def->columns));
@@ -163,9 +163,9 @@ static int check_version(struct ks_store_file *f, struct ks_err *err)
     if (rc == 0)
         rc = ks_h5_get_u64(f->file, "schema_minor", &f->info.schema_minor, err);
     if (rc < 0)
-        return ks_err_context(err, rc, "not a results file of ksweep");
+        return ks_err_context(err, rc, "is not a results file of ksweep");
     if (f->info.schema_major != KS_SCHEMA_MAJOR)
-        return ks_fail(err, KS_EFORMAT, "schema %llu.%llu, this program reads %d.x: %s",
+        return ks_fail(err, KS_EFORMAT, "schema %llu.%llu, but this version reads %d.x: %s",
                        (unsigned long long)f->info.schema_major,
                        (unsigned long long)f->info.schema_minor, KS_SCHEMA_MAJOR,
                        f->info.schema_major > KS_SCHEMA_MAJOR
@@ -194,7 +194,7 @@ static int open_big(struct ks_store_file *f, struct ks_err *err)
     f->info.n_events = f->events.n_rows;
     f->samples = H5Dopen2(f->file, KS_SAMPLES_PATH, H5P_DEFAULT);
     if (f->samples < 0)
-        return ks_fail(err, KS_EFORMAT, "'%s' is not there", KS_SAMPLES_PATH);
+        return ks_fail(err, KS_EFORMAT, "'%s' is missing", KS_SAMPLES_PATH);
     return ks_h5_extent(f->samples, &f->info.n_samples, err);
 }
 
@@ -215,7 +215,7 @@ int ks_store_open(const char *path, struct ks_store_file **out, struct ks_err *e
     if (rc == 0) {
         f->file = ks_h5_open(path);
         if (f->file < 0)
-            rc = ks_fail(err, KS_EFORMAT, "is no HDF5 file, or a damaged one");
+            rc = ks_fail(err, KS_EFORMAT, "is not an HDF5 file, or is damaged");
     }
     if (rc == 0)
         rc = check_version(f, err);
@@ -342,8 +342,8 @@ static int find_statistic(const char *name, enum ks_statistic *out, struct ks_er
             return 0;
         }
     return ks_fail(err, KS_EFORMAT,
-                   "column rounds_statistic of /measurements says '%s', which is none of median, "
-                   "low, groups, minimum: the file is damaged or of a later version",
+                   "column rounds_statistic of /measurements has the unknown value '%s' (known are "
+                   "median, low, groups, minimum): the file is damaged or from a later version",
                    name);
 }
 
@@ -390,7 +390,7 @@ int ks_store_samples(struct ks_store_file *f, uint64_t offset, size_t n, float *
                      struct ks_err *err)
 {
     if (offset > f->info.n_samples || n > f->info.n_samples - offset)
-        return ks_fail(err, KS_EINVAL, "no samples %llu to %llu: there are %llu",
+        return ks_fail(err, KS_EINVAL, "samples %llu to %llu do not exist: the file has %llu",
                        (unsigned long long)offset, (unsigned long long)(offset + n),
                        (unsigned long long)f->info.n_samples);
     return ks_h5_read(f->samples, H5T_IEEE_F32LE, offset, n, ns_out, err);

@@ -77,7 +77,8 @@ int ks_flat_create(int fd, const char *title, const struct ks_flat_column *colum
     ks_h5_start();
     rc = rows_init(&f->rows, columns, n, err);
     if (rc == 0 && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR)
-        rc = ks_fail(err, KS_EINVAL, "HDF5 goes to a file only: name it with -o FILE");
+        rc = ks_fail(err, KS_EINVAL,
+                     "HDF5 cannot be written to standard output: name a file with -o FILE");
     if (rc == 0) {
         f->rows.def.title = title;
         f->file = ks_fd_create(fd);
@@ -239,7 +240,7 @@ int ks_flat_open(const char *path, struct ks_flat_reader **reader_out,
     if (rc == 0) {
         r->file = ks_h5_open(path);
         if (r->file < 0)
-            rc = ks_fail(err, KS_EFORMAT, "is no HDF5 file, or a damaged one");
+            rc = ks_fail(err, KS_EFORMAT, "is not an HDF5 file, or is damaged");
     }
     if (rc == 0)
         rc = read_columns(r, err);

@@ -70,7 +70,7 @@ int ks_store_gather(const char *const *dirs, size_t n_dirs, const char *out_path
 {
     struct ks_store_totals totals = { 0 };
     struct ks_index x = { 0 };
-    int rc = n_dirs ? 0 : ks_fail(err, KS_EINVAL, "no directory to gather from");
+    int rc = n_dirs ? 0 : ks_fail(err, KS_EINVAL, "no directory given to gather from");
 
     ks_h5_start();
     if (rc == 0)

@@ -298,7 +298,7 @@ int ks_h5_extent(hid_t dataset, uint64_t *n_out, struct ks_err *err)
 
     if (space < 0 || H5Sget_simple_extent_ndims(space) != 1 ||
         H5Sget_simple_extent_dims(space, &n, NULL) != 1)
-        rc = ks_fail(err, KS_EFORMAT, "not a list of rows");
+        rc = ks_fail(err, KS_EFORMAT, "is not a list of rows");
     else
         *n_out = n;
     ks_h5_close(space);

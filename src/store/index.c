@@ -333,7 +333,7 @@ static int add_run(struct ks_index *x, const char *dir, struct ks_err *err)
         return rc;
     run = added;
     if (snprintf(run->path, sizeof(run->path), "%s", dir) >= (int)sizeof(run->path))
-        return ks_fail(err, KS_EINVAL, "path of %zu bytes is too long", strlen(dir));
+        return ks_fail(err, KS_EINVAL, "the path of %zu bytes is too long", strlen(dir));
     real = realpath(dir, NULL);
     snprintf(run->dir, sizeof(run->dir), "%s", real ? real : dir);
     ks_text_clean(run->dir);
@@ -348,11 +348,11 @@ int ks_index_add(struct ks_index *x, const char *dir, struct ks_index_limit limi
     struct ks_journal_totals totals;
     struct ks_run_row *run;
     char journal[1100];
-    int rc = ks_path_is_dir(dir) ? add_run(x, dir, err)
-                                 : ks_fail(err, KS_ENOENT,
-                                           "'%s' is not a run's directory: results are gathered "
-                                           "from journals",
-                                           dir);
+    int rc = ks_path_is_dir(dir)
+                 ? add_run(x, dir, err)
+                 : ks_fail(err, KS_ENOENT,
+                           "'%s' is not the directory of a run: results are gathered from journals",
+                           dir);
 
     if (rc < 0)
         return rc;

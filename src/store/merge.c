@@ -311,7 +311,7 @@ int ks_store_merge(const char *const *paths, size_t n_paths, const char *out_pat
                                 .taken = { .size = sizeof(struct taken) },
                                 .file = KS_H5_NONE,
                                 .samples = KS_H5_NONE };
-    int rc = n_paths ? 0 : ks_fail(err, KS_EINVAL, "no files to merge");
+    int rc = n_paths ? 0 : ks_fail(err, KS_EINVAL, "no files given to merge");
 
     ks_h5_start();
     m.sources = calloc(n_paths + 1, sizeof(*m.sources));

@@ -113,7 +113,7 @@ static int remap(const struct ks_merge_source *s, struct ks_row *row, struct ks_
         !map_row(s->kernel, s->n_kernels, &row->kernel) ||
         !map_row(s->device, s->n_devices, &row->device) ||
         !map_row(s->block, s->n_blocks, &row->block))
-        return ks_fail(err, KS_EFORMAT, "a measurement refers to a row that is not there");
+        return ks_fail(err, KS_EFORMAT, "a measurement refers to a row that does not exist");
     row->run = s->run[row->run];
     return row->run != KS_NO_ROW;
 }
@@ -133,7 +133,8 @@ static int put_samples(const struct visit *v, uint64_t at, uint64_t n, struct ks
     int rc = 0;
 
     if (at > m->n_file_samples || n > m->n_file_samples - at)
-        return ks_fail(err, KS_EFORMAT, "'%s': a row has samples beyond the last", v->s->path);
+        return ks_fail(err, KS_EFORMAT, "'%s': a row refers to samples beyond the last one",
+                       v->s->path);
     m->next_sample += n;
     while (rc == 0 && n > 0) {
         uint64_t here;
@@ -212,10 +213,10 @@ static int open_file(struct ks_merge_state *m, const struct ks_merge_source *s, 
 {
     m->file = ks_h5_open(s->path);
     if (m->file < 0)
-        return ks_fail(err, KS_EFORMAT, "'%s' is no HDF5 file, or a damaged one", s->path);
+        return ks_fail(err, KS_EFORMAT, "'%s' is not an HDF5 file, or is damaged", s->path);
     m->samples = H5Dopen2(m->file, KS_SAMPLES_PATH, H5P_DEFAULT);
     if (m->samples < 0)
-        return ks_fail(err, KS_EFORMAT, "'%s': '%s' is not there", s->path, KS_SAMPLES_PATH);
+        return ks_fail(err, KS_EFORMAT, "'%s': '%s' is missing", s->path, KS_SAMPLES_PATH);
     m->n_window = m->window_at = 0;
     return ks_h5_extent(m->samples, &m->n_file_samples, err);
 }

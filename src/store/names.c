@@ -55,12 +55,12 @@ static int on_segment(struct ks_index *x, uint32_t run, const struct ks_journal_
         return rc;
     ks_hex128(s.run_id, id);
     if (r->run_id[0] && strcmp(r->run_id, id) != 0)
-        return ks_fail(err, KS_EOWNER, "'%s': segment %u is of run %s, earlier ones of %s", r->dir,
-                       f->segment, id, r->run_id);
+        return ks_fail(err, KS_EOWNER, "'%s': segment %u belongs to run %s, earlier ones to %s",
+                       r->dir, f->segment, id, r->run_id);
     other = taken_by(x, run, id);
     if (other)
         return ks_fail(err, KS_EEXIST,
-                       "'%s' and '%s' hold the same run %s: give only the one that went further",
+                       "'%s' and '%s' contain the same run %s: give only the one with more records",
                        other, r->path, id);
     TEXT_COPY(r->run_id, id);
     TEXT_COPY(r->version, s.version);

@@ -505,7 +505,7 @@ static int read_run(struct pass *p, uint32_t run, struct ks_err *err)
     snprintf(journal, sizeof(journal), "%s/journal", r->path);
     rc = ks_journal_read(journal, on_frame, NULL, p, &totals, err);
     if (rc == 0 && p->i_record != p->end_record)
-        rc = ks_fail(err, KS_EFORMAT, "'%s' changed while it was read: %u records are gone",
+        rc = ks_fail(err, KS_EFORMAT, "'%s' changed while it was read: %u records are missing",
                      journal, p->end_record - p->i_record);
     return rc;
 }

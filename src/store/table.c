@@ -349,7 +349,7 @@ static int locate(struct ks_table_reader *r, bool has_old_names, struct ks_err *
     const struct ks_table_def *def = r->layout.def;
 
     if (H5Tget_class(r->type) != H5T_COMPOUND)
-        return ks_fail(err, KS_EFORMAT, "is no table");
+        return ks_fail(err, KS_EFORMAT, "is not a table");
     r->layout.row_bytes = H5Tget_size(r->type);
     for (size_t k = 0; k < def->n_columns; k++) {
         const struct ks_column *c = &def->columns[k];
@@ -387,7 +387,7 @@ static int open_dataset(struct ks_table_reader *r, hid_t file, struct ks_err *er
 
     r->dataset = H5Dopen2(file, path, H5P_DEFAULT);
     if (r->dataset < 0)
-        return ks_fail(err, KS_EFORMAT, "is not there");
+        return ks_fail(err, KS_EFORMAT, "is missing");
     r->type = H5Dget_type(r->dataset);
     rc = ks_h5_extent(r->dataset, &r->n_rows, err);
     if (rc == 0)
@@ -415,8 +415,8 @@ int ks_table_row(struct ks_table_reader *r, uint64_t i, const uint8_t **packed_o
                  struct ks_err *err)
 {
     if (i >= r->n_rows)
-        return ks_fail(err, KS_EINVAL, "table '%s' has %llu rows, no row %llu", r->layout.def->path,
-                       (unsigned long long)r->n_rows, (unsigned long long)i);
+        return ks_fail(err, KS_EINVAL, "table '%s' has %llu rows, so row %llu does not exist",
+                       r->layout.def->path, (unsigned long long)r->n_rows, (unsigned long long)i);
     if (i < r->first || i >= r->first + r->n_held) {
         uint64_t first = i - i % r->chunk_rows;
         uint64_t left = r->n_rows - first;
@@ -473,7 +473,7 @@ int ks_dataset_digest(hid_t file, const char *path, uint64_t *n_out, uint32_t *c
     int rc = 0;
 
     if (dataset < 0)
-        rc = ks_fail(err, KS_EFORMAT, "'%s' is not there", path);
+        rc = ks_fail(err, KS_EFORMAT, "'%s' is missing", path);
     if (rc == 0)
         rc = ks_h5_extent(dataset, &n, err);
     if (rc == 0) {

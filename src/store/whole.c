@@ -227,7 +227,7 @@ static int read_back(const struct whole *g, struct ks_err *err)
     int rc = 0;
 
     if (file < 0)
-        return ks_h5_fail(err, "opening what was written");
+        return ks_h5_fail(err, "opening the file just written");
     for (size_t i = 0; rc == 0 && i < g->digests.n; i++) {
         const struct ks_digest *d = ks_list_at(&g->digests, i);
         uint64_t n = 0;
@@ -235,7 +235,8 @@ static int read_back(const struct whole *g, struct ks_err *err)
 
         rc = ks_dataset_digest(file, d->path, &n, &crc, err);
         if (rc == 0 && (n != d->n || crc != d->crc))
-            rc = ks_fail(err, KS_EIO, "'%s' does not read back as it was written", d->path);
+            rc = ks_fail(err, KS_EIO, "'%s' cannot be read back as it was written: check the disk",
+                         d->path);
     }
     ks_h5_close(file);
     return rc;

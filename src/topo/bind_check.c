@@ -128,7 +128,7 @@ static void refuse_doubles(const struct ks_bind *b, const char *names, struct ks
             strcmp(b->devices[b->place.chair[k]].id->unique, d->unique) == 0)
             other = b->cards[k].rank;
     refuse(map,
-           "two ranks on one device: %s %s only %s (%.60s), which rank %u measures on; let every "
+           "two ranks on one device: %s %s only %s (%.60s), on which rank %u measures; let every "
            "rank see all devices of its node (srun --gres=gpu:N, unset *_VISIBLE_DEVICES), or give "
            "each its own (srun --gpus-per-task=1); --oversubscribe lets them share",
            names, strchr(names, ',') ? "see" : "sees", d->pci[0] ? d->pci : d->unique,
@@ -146,23 +146,23 @@ static void check_devices(const struct ks_bind *b, struct ks_bind_map *map)
             refuse(map, "%s: no device: %s", names, card->why);
         else
             refuse(map,
-                   "%s: no device to be seen (%.60s); srun --gpus-per-task=1 or --gres=gpu:N asks "
-                   "for them, under mpirun *_VISIBLE_DEVICES must name some%s%.300s",
+                   "%s: no device is visible (%.60s); request devices with srun --gpus-per-task=1 "
+                   "or --gres=gpu:N, or under mpirun list them in *_VISIBLE_DEVICES%s%.300s",
                    names, lists, card->why[0] ? "; " : "", card->why);
     } else if (mark_ranks(b, has_no_device, names, sizeof(names))) {
         if (is_short_sighted(b, first_such(b, has_no_device)))
             refuse_doubles(b, names, map);
         else
             refuse(map,
-                   "no device for %s: %u ranks on a node with %u device%s; start one rank a device "
-                   "(mpirun --map-by ppr:%u:node, srun --ntasks-per-node=%u); --oversubscribe lets "
-                   "them share",
+                   "no device for %s: %u ranks on a node with %u device%s; start one rank per "
+                   "device (mpirun --map-by ppr:%u:node, srun --ntasks-per-node=%u); "
+                   "--oversubscribe lets them share",
                    names, b->n, b->n_places, b->n_places == 1 ? "" : "s", b->n_places, b->n_places);
     } else if (mark_ranks(b, has_no_core, names, sizeof(names))) {
         refuse(map,
-               "no core for %s beside those of other ranks' workers; leave each rank some "
-               "(mpirun --bind-to none, srun --cpus-per-task=2 or --cpu-bind=none), or start fewer "
-               "ranks; --oversubscribe lets them share",
+               "no core for %s besides those of other ranks' workers; give each rank cores of its "
+               "own (mpirun --bind-to none, srun --cpus-per-task=2 or --cpu-bind=none), or start "
+               "fewer ranks; --oversubscribe lets them share",
                names);
     }
 }
@@ -199,9 +199,9 @@ static void check_cores(const struct ks_bind *b, struct ks_bind_map *map)
         return;
     ks_machine_cpu_text(&b->cards[first_such(b, is_standing)].mask, cpus, sizeof(cpus));
     refuse(map,
-           "cores shared: %s %s bound to CPU %.40s, where other ranks measure, while %u of the "
-           "node's %s %s free; mpirun --bind-to none, srun --cpu-bind=none, or start %u rank%s a "
-           "node; --oversubscribe lets them share",
+           "cores are shared: %s %s bound to CPU %.40s, where other ranks measure, while %u of the "
+           "node's %s %s free; use mpirun --bind-to none, srun --cpu-bind=none, or start %u rank%s "
+           "per node; --oversubscribe lets them share",
            names, n == 1 ? "is" : "are", cpus, n_free, what[b->rules->domain],
            n_free == 1 ? "is" : "are", n_seated(b), n_seated(b) == 1 ? "" : "s");
 }

@@ -54,7 +54,9 @@ static int find_cores(struct ks_machine *m, struct ks_err *err)
         ks_machine_to_cpus(c->cpuset, &k->cpus);
         m->n_cores += CPU_COUNT(&k->cpus) > 0;
     }
-    return m->n_cores ? 0 : ks_fail(err, KS_ENODEVICE, "no core of this host is allowed");
+    return m->n_cores
+               ? 0
+               : ks_fail(err, KS_ENODEVICE, "this process may not run on any core of this host");
 }
 
 /* PCI devices only, from sysfs: what looks for the rest would start the vendors' runtimes here. */

@@ -217,7 +217,7 @@ static const char *read_output(const struct signature *g, const struct ks_shape 
         if (c->out[d] < 1)
             return "the output would be empty";
         if (go && go->dim[skip + d] != c->out[d])
-            return "the gradient does not fit the input";
+            return "the gradient does not match the input";
     }
     return NULL;
 }
@@ -232,11 +232,11 @@ static const char *describe(const struct signature *g, const struct ks_shape *s,
         return "no shapes of input and weight";
     c->n_spatial = s->in[g->weight].n_dims - 2;
     if (s->in[g->weight].n_dims < 3 || c->n_spatial > 3)
-        return "not 1, 2 or 3 spatial dims";
+        return "not 1, 2 or 3 spatial dimensions";
     if (s->in[g->input].n_dims + 1 < s->in[g->weight].n_dims ||
         s->in[g->input].n_dims > s->in[g->weight].n_dims ||
         (g->is_backward && s->in[g->grad].n_dims != s->in[g->input].n_dims))
-        return "input and weight differ in their number of dims";
+        return "input and weight differ in their number of dimensions";
     c->direction = g->is_backward ? KS_TRACE_BACKWARD : KS_TRACE_FORWARD;
     reason = read_scalars(g, s, c);
     if (!reason)

@@ -134,10 +134,10 @@ static const char *einsum_cost(const struct ks_shape *s, struct ks_trace_cost *o
         for (stop = p; stop < end && *stop != ','; stop++)
             continue;
         if (!add_labels((struct ks_span){ p, (size_t)(stop - p) }, m.value, extent))
-            return "the equation of einsum does not fit the operands";
+            return "the equation of einsum does not match the operands";
     }
     if (n_operands != 2 || p <= end || ks_trace_walk_next(&w, &m))
-        return "einsum of other than two operands";
+        return "einsum with more or fewer than two operands";
     out->flop = 2;
     for (int i = 0; i < 128; i++)
         out->flop *= extent[i] >= 0 ? (double)extent[i] : 1;

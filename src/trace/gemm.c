@@ -65,7 +65,7 @@ static const char *multiply(const struct ks_shape_input *a, const struct ks_shap
     out->batch = batch_of(a, b, is_row ? 1 : 2, is_column ? 1 : 2);
     if (out->batch < 0)
         return "the batches differ";
-    return depth == out->k ? NULL : "the inner dims differ";
+    return depth == out->k ? NULL : "the inner dimensions differ";
 }
 
 static const char *apply_linear(const struct ks_shape_input *x, const struct ks_shape_input *w,
@@ -81,7 +81,7 @@ static const char *apply_linear(const struct ks_shape_input *x, const struct ks_
     for (uint32_t i = 0; i + 1 < x->n_dims; i++)
         if (__builtin_mul_overflow(out->m, x->dim[i], &out->m))
             return "sizes out of range";
-    return w->dim[w->n_dims - 1] == out->k ? NULL : "the inner dims differ";
+    return w->dim[w->n_dims - 1] == out->k ? NULL : "the inner dimensions differ";
 }
 
 int ks_trace_gemm_of(const char *name, const struct ks_shape *s, struct ks_trace_gemm *out,

@@ -112,8 +112,8 @@ static int check(const struct ks_trace *t, struct ks_err *err)
     ks_buf_init(&dirt);
     ks_trace_dirt_put(&t->dirt, &dirt);
     rc = ks_fail(err, KS_EFORMAT, "%s: %s%s%s%s", t->path,
-                 t->dirt.has_events ? "the trace holds no events"
-                                    : "no traceEvents array and no bare array of events",
+                 t->dirt.has_events ? "the trace has no events"
+                                    : "neither a traceEvents array nor a bare array of events",
                  dirt.len ? " (" : "", ks_buf_text(&dirt), dirt.len ? ")" : "");
     ks_buf_release(&dirt);
     return rc;

@@ -31,7 +31,8 @@ int ks_trace_output_check(const char *path, const char *const *inputs, size_t n,
 {
     for (size_t i = 0; i < n; i++)
         if (is_same(path, inputs[i]))
-            return ks_fail(err, KS_EINVAL, "'%s' is an input: write to another file", path);
+            return ks_fail(err, KS_EINVAL, "'%s' is also an input: choose another output file",
+                           path);
     return 0;
 }
 

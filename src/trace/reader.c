@@ -163,10 +163,10 @@ static int fail_begin(struct ks_trace_reader *r, struct ks_err *err)
         return fail_here(r, r->dirt.damage ? r->dirt.damage : "the file is empty", err);
     if (r->is_binary)
         return fail_here(r,
-                         "binary data, such as Perfetto's own form of traces; export the trace "
-                         "as Chrome JSON (traceconv json)",
+                         "binary data, such as a native Perfetto trace; convert it to Chrome JSON "
+                         "(traceconv json)",
                          err);
-    return fail_here(r, "no JSON: expected '{' or '['", err);
+    return fail_here(r, "not JSON: expected '{' or '['", err);
 }
 
 /* The outermost object is broken at `at`. What was read stays. */
@@ -309,7 +309,7 @@ static int read_value(struct ks_trace_reader *r, struct ks_trace_item *item, str
     if (rc < 0)
         return rc;
     if (parsed == KS_PARSE_BAD)
-        return broken_top(r, "no JSON value", err);
+        return broken_top(r, "not a JSON value", err);
     if (parsed == KS_PARSE_MORE) {
         top->value = (struct ks_span){ NULL, 0 };
         rc = strchr("\"{[", r->buf[r->at]) ? skip_long(r, err) : 0;
@@ -317,7 +317,7 @@ static int read_value(struct ks_trace_reader *r, struct ks_trace_item *item, str
         r->at = (size_t)(c.p - r->buf);
     }
     if (rc <= 0)
-        return rc < 0 ? rc : broken_top(r, "the text ends inside a value", err);
+        return rc < 0 ? rc : broken_top(r, "the file ends inside a value", err);
     if (strcmp(r->key, "metadata") == 0)
         top->value = (struct ks_span){ NULL, 0 };
     top->end = r->base + r->at;
@@ -332,7 +332,7 @@ static int read_member(struct ks_trace_reader *r, struct ks_trace_item *item, st
     if (rc < 0)
         return rc;
     if (rc == 0)
-        return broken_top(r, "the text ends inside the outermost object", err);
+        return broken_top(r, "the file ends inside the outermost object", err);
     if (r->buf[r->at] == '}') {
         r->at++;
         r->state = STATE_REST;
@@ -364,7 +364,7 @@ static int read_comma(struct ks_trace_reader *r, struct ks_err *err)
         r->state = STATE_REST;
         return 0;
     }
-    return broken_top(r, rc ? "expected ',' or '}'" : "the text ends inside the outermost object",
+    return broken_top(r, rc ? "expected ',' or '}'" : "the file ends inside the outermost object",
                       err);
 }
 

@@ -212,7 +212,7 @@ static int refill(struct ks_trace_source *s, struct ks_err *err)
     s->z.next_in = s->packed;
     s->z.avail_in = (unsigned)n;
     if (n == 0)
-        stop(s, s->is_inside ? "the gzip data ends early" : NULL);
+        stop(s, s->is_inside ? "the gzip data is truncated" : NULL);
     return 0;
 }
 
@@ -229,7 +229,7 @@ static int step(struct ks_trace_source *s, struct ks_err *err)
         s->is_inside = false;
         z = inflateReset(&s->z);
         if (s->z.avail_in > 0 && *s->z.next_in != 0x1f)
-            stop(s, "something else follows the gzip data");
+            stop(s, "other data after the gzip data");
     }
     if (z == Z_MEM_ERROR)
         return ks_fail(err, KS_ENOMEM, "out of memory decompressing '%s'", s->name);

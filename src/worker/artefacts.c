@@ -42,7 +42,7 @@ static int load(struct ks_artefacts *a, const char *path, const uint8_t digest[3
     int rc;
 
     if (f == NULL)
-        return ks_fail(err, KS_ENOMEM, "loading '%s'", path);
+        return ks_fail(err, KS_ENOMEM, "out of memory loading '%s'", path);
     if (a->dev->ops->is_virtual)
         rc = a->dev->ops->module_open(a->dev, path, &f->module, err);
     else

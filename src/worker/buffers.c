@@ -42,7 +42,7 @@ static int zone_allocate(struct ks_device *dev, struct ks_zone *z, size_t bytes,
     int rc;
 
     if (whole < bytes)
-        return ks_fail(err, KS_ENOMEM, "a buffer of %zu bytes", bytes);
+        return ks_fail(err, KS_ENOMEM, "out of memory for a buffer of %zu bytes", bytes);
     ks_zone_release(dev, z);
     rc = dev->ops->alloc(dev, whole, &mem, err);
     if (rc < 0)
@@ -55,7 +55,7 @@ static int zone_allocate(struct ks_device *dev, struct ks_zone *z, size_t bytes,
     }
     if (n.view == NULL) {
         ks_zone_release(dev, &n);
-        return ks_fail(err, KS_ENOMEM, "a copy of %zu bytes", whole);
+        return ks_fail(err, KS_ENOMEM, "out of memory for a copy of %zu bytes", whole);
     }
     *z = n;
     return 0;

@@ -177,17 +177,17 @@ static int map_state(struct ks_status *status, struct ks_err *err)
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
     if (s == MAP_FAILED)
-        return ks_fail_errno(err, "page of the cage");
+        return ks_fail_errno(err, "guard page of the sandbox");
     if (s != want) { /* kernels before 4.17 take the address for a hint */
         (void)munmap(s, STATE_BYTES);
-        return ks_fail(err, KS_EEXIST, "page of the cage: its address is taken");
+        return ks_fail(err, KS_EEXIST, "guard page of the sandbox: its address is in use");
     }
     s->status = status;
     s->stack = (stack_t){ .ss_sp = map_stack(), .ss_size = STACK_BYTES };
     if (!s->stack.ss_sp)
         return ks_fail(err, KS_ENOMEM, "no memory for an alternate stack");
     if (mprotect(s, STATE_BYTES, PROT_READ) < 0)
-        return ks_fail_errno(err, "page of the cage");
+        return ks_fail_errno(err, "guard page of the sandbox");
     return 0;
 }
 
@@ -203,7 +203,7 @@ int ks_cage_open(struct ks_cage *cage_out, struct ks_status *status, struct ks_e
         return ks_fail_errno(err, "alternate stack");
     for (size_t i = 0; i < N_SIGNALS; i++)
         if (set_signal(i) < 0)
-            return ks_fail_errno(err, "handler of signal %d", signals[i].signal);
+            return ks_fail_errno(err, "installing the handler of signal %d", signals[i].signal);
     *cage_out = c;
     return 0;
 }
@@ -219,9 +219,10 @@ int ks_cage_close(const struct ks_cage *cage, struct ks_err *err)
         return ks_fail(err, KS_EUNSUPPORTED, "no_new_privs: %s", strerror(errno));
     rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
     if (rc > 0)
-        return ks_fail(err, KS_EUNSUPPORTED, "thread %ld has a filter of its own", rc);
+        return ks_fail(err, KS_EUNSUPPORTED, "thread %ld has its own system call filter", rc);
     if (rc < 0)
-        return ks_fail(err, KS_EUNSUPPORTED, "this kernel takes no call filter: %s",
+        return ks_fail(err, KS_EUNSUPPORTED,
+                       "the operating system does not accept a system call filter: %s",
                        strerror(errno));
     return 0;
 }

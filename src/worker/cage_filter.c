@@ -15,7 +15,7 @@
 #elif defined(__aarch64__)
 #define ARCH AUDIT_ARCH_AARCH64
 #else
-#error "no seccomp architecture is known for this CPU"
+#error "no system call filter for this CPU architecture"
 #endif
 
 enum rule {

@@ -400,14 +400,14 @@ static void end_as_corrupter(struct cell *c, const struct ks_sentinel_hit *hit)
     char reason[160];
 
     if (hit->offset < 0)
-        snprintf(
-            reason, sizeof(reason),
-            "heap_corruption: wrote beyond a chunk, into the allocator's word before the next, "
-            "of %zu bytes",
-            hit->chunk_bytes);
+        snprintf(reason, sizeof(reason),
+                 "heap_corruption: wrote beyond a chunk, into the allocator's word before the next "
+                 "one, of %zu bytes",
+                 hit->chunk_bytes);
     else
         snprintf(reason, sizeof(reason),
-                 "heap_corruption: wrote beyond a chunk, first at byte %td of another of %zu bytes",
+                 "heap_corruption: wrote beyond a chunk, first at byte %td of another chunk of %zu "
+                 "bytes",
                  hit->offset, hit->chunk_bytes);
     ks_cell_end_as(c, KS_O_CRASHED, 0, reason);
 }

@@ -184,8 +184,7 @@ static int end_wrong(struct ks_checks *c, const struct ks_check *check, uint64_t
         return end_as(c, KS_O_WRONG_RESULT, "off by more than the tolerance");
     if (check->kind >= KS_CHECK_FRESH && digest == c->last_digest)
         return end_as(c, KS_O_WRONG_RESULT, "the output did not change when the inputs did");
-    snprintf(reason, sizeof(reason),
-             "off by more than the tolerance in 1 of %u launches looked at%s",
+    snprintf(reason, sizeof(reason), "off by more than the tolerance in 1 of %u launches checked%s",
              r->n_checked_launches,
              check->kind >= KS_CHECK_FRESH ? ": after its inputs were exchanged"
                                            : ": on inputs that had not changed");

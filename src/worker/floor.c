@@ -66,6 +66,6 @@ void ks_floor_reason(const struct ks_floor *f, double call_ns, char *out, size_t
     put_time(f->ns, least);
     put_scaled(f->amount, amount);
     put_scaled(f->per_s, per_s);
-    snprintf(out, cap, "%s a call, but %s%s take at least %s at %s%s/s", call, amount, unit, least,
-             per_s, unit);
+    snprintf(out, cap, "%s per call, but %s%s take at least %s at %s%s/s", call, amount, unit,
+             least, per_s, unit);
 }

@@ -34,16 +34,16 @@ static int agree(const struct ks_judged *j, const struct ks_verdict *v, struct k
 
     if (j->n_wrong == v->n_wrong && j->first == first)
         return 0;
-    return ks_fail(err, KS_EDEVICE,
-                   "the judge finds %llu elements wrong from %lld, the host %llu from %lld",
-                   (unsigned long long)j->n_wrong, (long long)j->first,
-                   (unsigned long long)v->n_wrong, (long long)first);
+    return ks_fail(
+        err, KS_EDEVICE,
+        "the verification kernels find %llu elements wrong from %lld, the host %llu from %lld",
+        (unsigned long long)j->n_wrong, (long long)j->first, (unsigned long long)v->n_wrong,
+        (long long)first);
 }
 
 static int no_room(struct ks_err *err)
 {
-    return ks_fail(err, KS_ENOMEM, "%zu elements of a reference, to look at a wrong output",
-                   LOOK_ELEMENTS);
+    return ks_fail(err, KS_ENOMEM, "out of memory for %zu elements of a reference", LOOK_ELEMENTS);
 }
 
 /* A piece of a reference, as it lies on the device, and how it is masked. */
@@ -205,7 +205,7 @@ static int remake_input(struct ks_worker *w, size_t i, char *reason_out, size_t 
 
     if (ks_workset_check_input(&w->set, i, reason_out, cap, &rc, err))
         return ks_fail(err, KS_EDEVICE,
-                       "the judge finds input %c changed, the host finds it as it was made",
+                       "the verification kernels find input %c changed, the host does not",
                        i % 2 == 0 ? 'a' : 'b');
     return rc;
 }
@@ -233,7 +233,7 @@ static int find_changes(struct ks_worker *w, char *reason_out, size_t cap, struc
     }
     what = changed_reference(&w->judge.references, &references);
     if (rc == 0 && what != NULL && !is_changed)
-        snprintf(reason_out, cap, "wrote memory of the harness: %s", what);
+        snprintf(reason_out, cap, "wrote to memory of ksweep: %s", what);
     return rc < 0 ? rc : is_changed || what != NULL;
 }
 

@@ -110,7 +110,7 @@ static int launch(struct ks_judge *j, struct ks_judge_call *call, const void *a,
         return 0;
     if (j->is_proved && ks_judge_is_refusal(rc)) /* no word on the kernel in hand */
         rc = KS_EDEVICE;
-    return ks_fail(err, (enum ks_code)rc, "the judge, task %s: %s", task_names[call->task],
+    return ks_fail(err, (enum ks_code)rc, "verification kernel '%s': %s", task_names[call->task],
                    why.text);
 }
 
@@ -155,10 +155,12 @@ static int add_up(const struct ks_judge_call *call, const struct ks_judge_part *
         const struct ks_judge_part *p = &parts[i];
 
         if (is_untouched(p, 1))
-            return ks_fail(err, KS_EDEVICE, "the judge, task %s: block %u of %u did not answer",
-                           task, i, call->n_parts);
+            return ks_fail(err, KS_EDEVICE,
+                           "verification kernel '%s': block %u of %u wrote no result", task, i,
+                           call->n_parts);
         if (!is_possible(p, call->n))
-            return ks_fail(err, KS_EDEVICE, "the judge, task %s: block %u answers nonsense", task,
+            return ks_fail(err, KS_EDEVICE,
+                           "verification kernel '%s': block %u wrote an impossible result", task,
                            i);
         sum.n_wrong += p->n_wrong;
         sum.n_zero += p->n_zero;
@@ -167,7 +169,8 @@ static int add_up(const struct ks_judge_call *call, const struct ks_judge_part *
         sum.max_error = fmax(sum.max_error, p->max_error);
     }
     if (sum.n_wrong > call->n || sum.n_zero > call->n)
-        return ks_fail(err, KS_EDEVICE, "the judge, task %s: more elements than there are", task);
+        return ks_fail(err, KS_EDEVICE,
+                       "verification kernel '%s': it counted more elements than there are", task);
     *out = sum;
     return 0;
 }
@@ -191,7 +194,8 @@ static int ask(struct ks_judge *j, enum ks_judge_task task, const struct ks_abi_
         return rc;
     if (!ks_zone_is_intact(&j->answers, &at) ||
         !is_untouched(parts + call->n_parts, KS_JUDGE_PARTS - call->n_parts))
-        return ks_fail(err, KS_EDEVICE, "the judge, task %s: answers beyond its %u blocks",
+        return ks_fail(err, KS_EDEVICE,
+                       "verification kernel '%s': it wrote results beyond its %u blocks",
                        task_names[task], call->n_parts);
     return add_up(call, parts, out, err);
 }
@@ -237,7 +241,7 @@ int ks_judge_digest(struct ks_judge *j, const void *bytes, size_t n, uint64_t *d
     call.n = n;
     rc = ask(j, KS_JUDGE_DIGEST, &buf, &call, &sum, err);
     if (rc == 0 && sum.n_wrong + sum.n_zero > 0)
-        rc = ks_fail(err, KS_EDEVICE, "the judge, task digest: it counts elements");
+        rc = ks_fail(err, KS_EDEVICE, "verification kernel 'digest': it counted elements");
     if (rc == 0)
         *digest_out = sum.digest;
     return rc;
@@ -307,7 +311,7 @@ static size_t n_signs(const struct ks_signs *s)
 }
 
 _Static_assert(KS_JUDGE_AXES == KS_SIGN_AXES && KS_JUDGE_CLASSES == KS_SIGN_CLASSES,
-               "the judge and op/signs.h mean the same by signs");
+               "kernels/judge.h and op/signs.h mean the same by signs");
 
 int ks_judge_flip(struct ks_judge *j, const struct ks_signs *signs, char operand, void *elements,
                   struct ks_err *err)
@@ -350,7 +354,8 @@ static int allocate(struct ks_judge *j, const struct ks_signs *signs, struct ks_
     int rc;
 
     if (asked > (int64_t)answers)
-        return ks_fail(err, KS_EUNSUPPORTED, "the judge asks for %lld bytes, its answers have %zu",
+        return ks_fail(err, KS_EUNSUPPORTED,
+                       "the verification kernels need %lld bytes for results, which have %zu",
                        (long long)asked, answers);
     rc = ks_zone_resize(j->dev, &j->answers, answers, POISON, err);
     if (rc == 0)
@@ -389,7 +394,8 @@ int ks_judge_open(const struct ks_abi_entry *entry, const struct ks_workset *set
     why = entry->unsupported(&j.call.problem);
     if (why == NULL && set->problem.dtype == KS_FP16 &&
         set->op->reduction(&set->problem) >= FP16_PRODUCTS)
-        why = "right sums of so many products may be infinite in fp16: nothing to try the judge on";
+        why = "sums of so many products may be infinite in fp16, so the verification kernels "
+              "cannot be tested";
     if (why != NULL)
         return ks_fail(err, KS_EUNSUPPORTED, "%s", why);
     rc = allocate(&j, &set->signs, err);

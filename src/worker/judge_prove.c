@@ -61,10 +61,10 @@ static int check_upload(struct ks_judge *j, const struct ks_workset *set, struct
 
         if (z->mem != NULL &&
             j->inputs[i] != ks_judge_digest_host(z->view, z->bytes + 2 * KS_GUARD_BYTES))
-            rc = ks_fail(err, KS_EDEVICE,
-                         "the judge: input %c on the device has another digest "
-                         "than what was uploaded",
-                         i % 2 == 0 ? 'a' : 'b');
+            rc = ks_fail(
+                err, KS_EDEVICE,
+                "verification kernels: input %c on the device differs from what was uploaded",
+                i % 2 == 0 ? 'a' : 'b');
     }
     return rc;
 }
@@ -105,7 +105,7 @@ static int prove_exact(struct ks_judge *j, const struct ks_workset *set, uint64_
     int rc;
 
     if (r == NULL)
-        return ks_fail(err, KS_ENOMEM, "%zu bytes to prove a reference", bytes);
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu bytes to prove a reference", bytes);
     rc = ks_judge_fetch(j, j->r, 0, j->n, r, err);
     if (rc == 0)
         rc = set->op->prove_exact(p, ks_zone_host(&set->zone[KS_Z_EXACT_A]),
@@ -144,7 +144,7 @@ static int prove_real(struct ks_judge *j, const struct ks_workset *set, struct k
     int rc;
 
     if (r == MAP_FAILED)
-        return ks_fail_errno(err, "%zu bytes to prove a reference", bytes);
+        return ks_fail_errno(err, "allocating %zu bytes to prove a reference", bytes);
     rc = download_sample(j, p, r, r + j->n, err);
     if (rc == 0)
         rc = set->op->prove_real(p, ks_zone_host(&set->zone[KS_Z_REAL_A]),
@@ -243,8 +243,8 @@ static int not_found(const struct trial *t, const char *what, const struct ks_ju
                      const struct ks_judged *want, struct ks_err *err)
 {
     return ks_fail(err, KS_EDEVICE,
-                   "the judge, task %s, %s: it finds %llu wrong from %lld, %llu zeros, error %g; "
-                   "not %llu from %lld, %llu zeros, error %g",
+                   "verification kernel '%s', test '%s': it found %llu wrong from %lld, %llu "
+                   "zeros, error %g; expected %llu from %lld, %llu zeros, error %g",
                    t->name, what, (unsigned long long)got->n_wrong, (long long)got->first,
                    (unsigned long long)got->n_zero, got->max_error,
                    (unsigned long long)want->n_wrong, (long long)want->first,
@@ -280,7 +280,7 @@ static int try_plant(struct plant *p, const struct trial *t, const struct ks_jud
     if (rc == 0)
         rc = t->look(p, &got, err);
     if (rc == 0 && !is_found(t, &got, &p->want))
-        rc = not_found(t, "one wrong element planted", &got, &p->want, err);
+        rc = not_found(t, "one wrong element", &got, &p->want, err);
     return rc == 0 ? put_element(p, p->was, err) : rc;
 }
 
@@ -294,7 +294,7 @@ static int try_poison(struct plant *p, const struct trial *t, struct ks_err *err
     if (rc == 0)
         rc = t->look(p, &got, err);
     if (rc == 0 && !is_found(t, &got, &want))
-        rc = not_found(t, "nothing but NaN", &got, &want, err);
+        rc = not_found(t, "only NaN", &got, &want, err);
     return rc;
 }
 
@@ -311,7 +311,7 @@ static int try_zeros(struct plant *p, const struct trial *t, struct ks_err *err)
         return rc < 0 ? rc : 0;
     want = got;
     want.n_zero = p->j->n;
-    return is_found(t, &got, &want) ? 0 : not_found(t, "nothing but zeros", &got, &want, err);
+    return is_found(t, &got, &want) ? 0 : not_found(t, "only zeros", &got, &want, err);
 }
 
 /* The output holds what r rounds to. */
@@ -329,7 +329,7 @@ static int try_task(struct plant *p, const struct trial *t, struct ks_err *err)
     want.n_wrong = 0;
     want.first = KS_JUDGE_NONE;
     if (!is_found(t, &clean, &want) || clean.max_error > 1.0)
-        return not_found(t, "nothing wrong", &clean, &want, err);
+        return not_found(t, "no wrong element", &clean, &want, err);
     for (size_t i = 0; rc == 0 && i < N_PLACES; i++) {
         p->at = places[i];
         rc = try_plant(p, t, &clean, err);
@@ -364,8 +364,8 @@ static int try_tasks(struct ks_judge *j, const struct ks_workset *set, uint32_t 
 
 static int flip_differs(const char *what, struct ks_err *err)
 {
-    return ks_fail(err, KS_EDEVICE, "the judge, task flip: the %s has other signs than the host's",
-                   what);
+    return ks_fail(err, KS_EDEVICE,
+                   "verification kernel 'flip': the signs of the %s differ from the host's", what);
 }
 
 /* The output serves as scratch, and so does the host's copy of it. */
@@ -435,9 +435,9 @@ static int make_exact(struct ks_judge *j, const struct ks_workset *set, bool is_
     if (rc == 0 && !is_known)
         rc = ks_judge_digest(j, j->exact, j->n * j->element_bytes, &got, err);
     if (rc == 0 && got != want)
-        rc = ks_fail(err, KS_EDEVICE,
-                     "the judge rounds the exact reference to other elements than "
-                     "the host");
+        rc =
+            ks_fail(err, KS_EDEVICE,
+                    "the verification kernels round the exact reference differently from the host");
     return rc == 0 ? try_tasks(j, set, KS_PART_EXACT, err) : rc;
 }
 
@@ -468,8 +468,8 @@ int ks_judge_take_up(struct ks_judge *j, struct ks_workset *set,
         rc = ks_judge_digest_references(j, &d, err);
     if (rc == 0 && known != NULL && memcmp(known, &d, sizeof(d)) != 0)
         rc = ks_fail(err, KS_EDEVICE,
-                     "the device computes other references than those proved: "
-                     "their digests differ");
+                     "the device computed references that differ from the proved ones: their "
+                     "digests differ");
     if (rc < 0)
         return rc;
     j->references = d;

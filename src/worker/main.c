@@ -34,20 +34,21 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(probe),
       .arg = "BACKEND",
-      .help = "print the devices that this process sees, and the first of them, or the one at "
-              "LOCATOR, in full" },
+      .help = "print the devices that this process can see, with details of the first one or of "
+              "the one at LOCATOR" },
     { .name = "try",
       .type = KS_OPT_STR,
       .offset = AT(object),
       .arg = "OBJECT",
-      .help = "load a shared object, unload it and exit; with the word threads it may keep "
-              "threads; ends with 95 if all went well, with 96 if it cannot be loaded, "
-              "with 94 if its constructors leave threads or timers running" },
+      .help = "load a shared object, unload it and exit; with the argument threads it may leave "
+              "threads running; exit status 95 on success, 96 if it cannot be loaded, 94 if its "
+              "constructors leave threads or timers running" },
     { .name = "refusals",
       .type = KS_OPT_BOOL,
       .offset = AT(refusals),
       .def = "no",
-      .help = "say which problems instances refuse: a question on descriptor 3, the answer on 4" },
+      .help = "find the problems that instances reject: the question on descriptor 3, the answer "
+              "on descriptor 4" },
     KS_OPT_END
 };
 #undef AT
@@ -111,7 +112,7 @@ static int unknown_backend(const char *name)
     const char *near = ks_nearest(name, ks_backend_names);
     struct ks_err err;
 
-    ks_fail(&err, KS_EINVAL, "no device backend is called '%s'%s%s%s", name,
+    ks_fail(&err, KS_EINVAL, "unknown device backend '%s'%s%s%s", name,
             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     say(err.text);
     return KS_WORKER_EXIT_SETUP;
@@ -189,12 +190,12 @@ static int run(struct ks_call *call, struct ks_err *err)
     if (c->object && !c->probe && (!word || strcmp(word, "threads") == 0))
         return try_object(c->object, word != NULL);
     if (c->object || c->probe || c->refusals || word)
-        return ks_fail(err, KS_EINVAL, "these arguments do not go together; see --help");
+        return ks_fail(err, KS_EINVAL, "these arguments cannot be combined; see --help");
     return serve();
 }
 
 static const struct ks_command command = {
-    .summary = "Measures kernels for ksweep, which starts it; not meant to be run by hand.",
+    .summary = "Measure kernels. ksweep starts this program; it is not meant to be run by hand.",
     .usage = "[--probe BACKEND [LOCATOR] | --try OBJECT [threads] | --refusals]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

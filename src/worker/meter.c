@@ -127,7 +127,7 @@ int ks_meter_open(struct ks_device *dev, const struct ks_abi_entry *entry,
     m->call.problem = *problem;
     m->call.problem.bytes = sizeof(m->call);
     m->copies = calloc(2u * m->call.n_parts, sizeof(*m->copies));
-    rc = m->copies != NULL ? 0 : ks_fail(err, KS_ENOMEM, "the clock's ticks");
+    rc = m->copies != NULL ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for the clock's ticks");
     if (rc == 0)
         rc = dev->ops->alloc(dev, 2u * m->call.n_parts * sizeof(*m->copies), &m->ticks, err);
     m->probe = (struct ks_clock_probe){ .entry = entry, .problem = &m->call.problem };

@@ -111,7 +111,7 @@ static bool wants_judge(struct ks_worker *w, const struct ks_req_problem *req, u
         return false;
     if (parts == 0 || !has_shared(w, req->references) || has_digests(w, req->references))
         return true;
-    snprintf(w->no_judge, sizeof(w->no_judge), "it did for the worker before");
+    snprintf(w->no_judge, sizeof(w->no_judge), "the host did so for the previous worker");
     return false;
 }
 
@@ -209,10 +209,10 @@ static int lock_key(struct ks_worker *w, struct ks_req_problem *req, struct ks_e
 
     if (is_shared && w->fd_reference < 0)
         return ks_fail(err, KS_EPROTO,
-                       "references cannot be shared: their descriptor is no memfd, or was closed "
-                       "with the first problem");
+                       "references cannot be shared: their descriptor is not a memfd, or was "
+                       "closed with the first problem");
     if (is_shared && ks_id128_is_zero(req->key))
-        return ks_fail(err, KS_EPROTO, "references that are shared need a key");
+        return ks_fail(err, KS_EPROTO, "shared references need a key");
     if (!is_shared)
         req->key = ks_id128_random();
     return ks_vault_put(&w->vault, &req->key, err);
@@ -259,7 +259,7 @@ int ks_worker_prepare(struct ks_worker *w, struct ks_req_problem *req, struct ks
         if (rc < 0)
             rc = ks_fail(err, KS_EPROTO, "problem: %s", cause.text);
         else if (p.id != req->problem)
-            rc = ks_fail(err, KS_EPROTO, "problem %016llx is called %016llx",
+            rc = ks_fail(err, KS_EPROTO, "problem %016llx has the id %016llx in the request",
                          (unsigned long long)p.id, (unsigned long long)req->problem);
         else
             rc = take_up(w, req, &p, err);

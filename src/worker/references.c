@@ -91,7 +91,7 @@ static int compute_exact(const struct ks_problem *p, const struct ks_reference_i
     int rc;
 
     if (r == NULL)
-        return ks_fail(err, KS_ENOMEM, "an exact reference of %zu elements", n);
+        return ks_fail(err, KS_ENOMEM, "out of memory for an exact reference of %zu elements", n);
     rc = op->reference(p, in->exact_a, in->exact_b, r, NULL, err);
     if (rc == 0)
         rc = op->prove_exact(p, in->exact_a, in->exact_b, r, p->id, err);
@@ -161,7 +161,7 @@ static int check_header(const struct ks_problem *p, uint32_t parts, int fd,
     struct stat st;
 
     if (!ks_references_are_sealed(fd))
-        return ks_fail(err, KS_EPROTO, "references: descriptor %d is no sealed memfd", fd);
+        return ks_fail(err, KS_EPROTO, "references: descriptor %d is not a sealed memfd", fd);
     if (!read_header(fd, out))
         return ks_fail(err, KS_EPROTO, "references: the header is damaged");
     if (out->problem != p->id)
@@ -170,7 +170,7 @@ static int check_header(const struct ks_problem *p, uint32_t parts, int fd,
     want = header_of(p, out->parts);
     if ((out->parts & parts) != parts || ((out->parts ^ parts) & KS_PART_DIGESTS) != 0 ||
         memcmp(out, &want, sizeof(want)) != 0)
-        return ks_fail(err, KS_EPROTO, "references: parts %u, wanted %u", out->parts, parts);
+        return ks_fail(err, KS_EPROTO, "references: parts %u, expected %u", out->parts, parts);
     if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < out->total_bytes)
         return ks_fail(err, KS_EPROTO, "references: shorter than their header says");
     return 0;
@@ -219,7 +219,7 @@ int ks_references_keep_digests(const struct ks_problem *p, uint32_t parts, int f
     if (ftruncate(fd, 0) < 0 || ftruncate(fd, (off_t)h.total_bytes) < 0 ||
         pwrite(fd, d, sizeof(*d), ALIGN) != (ssize_t)sizeof(*d) ||
         pwrite(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
-        return ks_fail_errno(err, "keeping digests of references");
+        return ks_fail_errno(err, "storing digests of references");
     if (fcntl(fd, F_ADD_SEALS, SEALS_DONE) < 0)
         return ks_fail_errno(err, "sealing references");
     return 0;

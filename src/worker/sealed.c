@@ -37,7 +37,7 @@ static int open_regular(const char *path, struct stat *st_out, struct ks_err *er
     if (fstat(fd, st_out) == 0 && S_ISREG(st_out->st_mode))
         return fd;
     close(fd);
-    return ks_fail(err, KS_ELOAD, "'%s' is no regular file", path);
+    return ks_fail(err, KS_ELOAD, "'%s' is not a regular file", path);
 }
 
 /* Kernels before 6.3 do not know the flag without which newer ones may refuse to run the content.
@@ -48,7 +48,7 @@ static int make_memfd(struct ks_err *err)
 
     if (fd < 0 && errno == EINVAL)
         fd = memfd_create("ksweep-object", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    return fd < 0 ? ks_fail_errno(err, "memory for a sealed copy") : fd;
+    return fd < 0 ? ks_fail_errno(err, "memfd for a sealed copy") : fd;
 }
 
 /* Returns the number of bytes copied. */

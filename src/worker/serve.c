@@ -122,7 +122,7 @@ static int open_device(struct ks_worker *w, struct ks_err *err)
 
     w->memory_nodes = bound_nodes();
     if (ops == NULL)
-        return ks_fail(err, KS_ENODEVICE, "no device backend is called '%s'", w->setup.backend);
+        return ks_fail(err, KS_ENODEVICE, "unknown device backend '%s'", w->setup.backend);
     rc = ops->open(w->setup.device, &w->dev, err);
     if (rc == 0)
         rc = ops->props(w->dev, &w->props, err);
@@ -168,7 +168,7 @@ static int on_setup(struct ks_worker *w, const struct ks_frame *f, struct ks_err
     if (rc < 0)
         return rc;
     if (w->is_set_up)
-        return ks_fail(err, KS_EPROTO, "a second set-up");
+        return ks_fail(err, KS_EPROTO, "duplicate set-up request");
     ks_worker_enter(w, KS_PH_SETUP, ks_now_ns() + SETUP_NS);
     rc = open_device(w, err);
     if (rc == 0 && is_gpu(w))
@@ -195,7 +195,7 @@ static void say_who_verifies(struct ks_worker *w)
 
     if (w->no_judge[0] == '\0' || w->has_said_so)
         return;
-    snprintf(text, sizeof(text), "the host verifies what the device computes: %s", w->no_judge);
+    snprintf(text, sizeof(text), "the host verifies the device's results: %s", w->no_judge);
     w->say(text);
     w->has_said_so = true;
     (void)take_printed(w);
@@ -222,7 +222,7 @@ static int on_cell(struct ks_worker *w, const struct ks_frame *f, struct ks_err 
     if (rc < 0)
         return rc;
     if (!w->has_problem || req.cell.problem != w->set.problem.id)
-        return ks_fail(err, KS_EPROTO, "a cell of problem %016llx, which is not the one in hand",
+        return ks_fail(err, KS_EPROTO, "cell of problem %016llx, which is not the current one",
                        (unsigned long long)req.cell.problem);
     ks_worker_cell(w, &req);
     send_record(w);
@@ -281,10 +281,11 @@ static int serve_one(struct ks_worker *w, const struct ks_frame *f, struct ks_er
         if (requests[i].type != f->type)
             continue;
         if (requests[i].needs_setup && !w->is_set_up)
-            return ks_fail(err, KS_EPROTO, "'%s' before the set-up", ks_frame_type_name(f->type));
+            return ks_fail(err, KS_EPROTO, "request '%s' before the set-up",
+                           ks_frame_type_name(f->type));
         return requests[i].serve(w, f, err);
     }
-    return ks_fail(err, KS_EPROTO, "a frame of type %u is no request", f->type);
+    return ks_fail(err, KS_EPROTO, "unexpected frame type %u on the request pipe", f->type);
 }
 
 /* More bytes of the request pipe: 1, 0 at its end. */
@@ -398,7 +399,7 @@ int ks_worker_serve(int fd_in, int fd_out, int fd_status, int fd_reference,
         return KS_WORKER_EXIT_SETUP;
     w = calloc(1, sizeof(*w));
     if (w == NULL) {
-        ks_fail(err, KS_ENOMEM, "state of the worker");
+        ks_fail(err, KS_ENOMEM, "out of memory for the state of the worker");
         return KS_WORKER_EXIT_SETUP;
     }
     w->fd_in = fd_in;
@@ -407,7 +408,9 @@ int ks_worker_serve(int fd_in, int fd_out, int fd_status, int fd_reference,
     w->status = status;
     w->say = say;
     ks_frame_reader_init(&in);
-    rc = ks_buf_reserve(&in.in, READER_BYTES) ? 0 : ks_fail(err, KS_ENOMEM, "reading requests");
+    rc = ks_buf_reserve(&in.in, READER_BYTES)
+             ? 0
+             : ks_fail(err, KS_ENOMEM, "out of memory reading requests");
     if (rc == 0)
         rc = ks_vault_open(&w->vault, err);
     if (rc == 0)

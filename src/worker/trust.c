@@ -161,15 +161,18 @@ void ks_trust_reason(enum ks_doubt doubt, const struct ks_pair *median, char *ou
     double changed_us = 1e-3 * median->changed_ns, same_us = 1e-3 * median->same_ns;
 
     if (doubt == KS_DOUBT_FREE)
-        snprintf(out, cap,
-                 "repeats are free: one call on new inputs takes %.4g us, one of many %.4g us",
-                 changed_us, 1e-3 * median->many_ns);
+        snprintf(
+            out, cap,
+            "repeated calls do no work: one call on new inputs takes %.4g us, one of many %.4g us",
+            changed_us, 1e-3 * median->many_ns);
     else if (doubt == KS_DOUBT_PAUSE)
-        snprintf(out, cap, "repeats are free: %.4g us after a pause, %.4g us right after another",
-                 changed_us, same_us);
+        snprintf(
+            out, cap,
+            "repeated calls do no work: %.4g us after a pause, %.4g us right after another call",
+            changed_us, same_us);
     else
         snprintf(out, cap,
-                 "verified samples take %.3g times the others: %.4g us on new inputs, %.4g us on "
-                 "inputs that it has seen",
+                 "verified samples take %.3g times as long as the others: %.4g us on new inputs, "
+                 "%.4g us on inputs seen before",
                  changed_us / same_us, changed_us, same_us);
 }

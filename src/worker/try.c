@@ -57,7 +57,8 @@ int ks_worker_try(const char *path, bool keeps_threads, struct ks_err *err)
     struct ks_status *status = calloc(1, sizeof(*status)); /* lives as long as the handlers */
     struct ks_cage cage;
     struct ks_sealed copy;
-    int rc = status != NULL ? 0 : ks_fail(err, KS_ENOMEM, "status of a trial");
+    int rc =
+        status != NULL ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for the status of a load test");
 
     if (rc == 0)
         rc = ks_sealed_open(path, &copy, err);

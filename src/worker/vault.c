@@ -57,8 +57,8 @@ int ks_vault_take(const struct ks_vault *v, struct ks_mask *mask_out, struct ks_
 
     if (n != (ssize_t)sizeof(mask))
         return ks_fail(err, KS_EDEVLOST,
-                       "the key of the references is gone: the kernel read or closed a descriptor "
-                       "of the harness");
+                       "the key of the references is lost: the kernel read from or closed a "
+                       "descriptor of ksweep");
     *mask_out = mask;
     explicit_bzero(&mask, sizeof(mask));
     return 0;

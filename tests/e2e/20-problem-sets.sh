@@ -109,7 +109,7 @@ rc_is 0 "a job that leaves out a list of another layout" ksweep plan "$tap_tmp/n
 like "$(cat "$tap_tmp/out")" "^0 problems of the lists are left out" "is told that it leaves out nothing"
 sed 's/"sample": 20/"sample": 0/' "$tap_tmp/job.json" >"$tap_tmp/bad.json"
 rc_is 2 "stratified without a sample in a job" ksweep plan "$tap_tmp/bad.json"
-like "$(cat "$tap_tmp/err")" "stratified needs a sample" "is an error"
+like "$(cat "$tap_tmp/err")" "stratified needs \"sample\"" "is an error"
 
 # --- several operators, and dirt that a spreadsheet adds
 printf '\xef\xbb\xbfoperator,direction,dtype,layout,c_total,k_total,di,hi,wi,z,y,x,n\r\n%s\r\n%s\r\n%s\r\n%s\r\n' \

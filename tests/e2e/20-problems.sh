@@ -75,7 +75,7 @@ other_operator 5 240 188" "with the same numbers"
 
 rc_is 2 "an export of nothing" ksweep problems "$data/good.csv" --exclude "$data/good.csv" \
     --export "$tap_tmp/nothing.csv"
-like "$(cat "$tap_tmp/err")" "no problem is left: '.*nothing.csv' is not written" "is an error"
+like "$(cat "$tap_tmp/err")" "no problem is left, so '.*nothing.csv' is not written" "is an error"
 not_ok "and writes no file" test -e "$tap_tmp/nothing.csv"
 
 ln -s target "$tap_tmp/link"

@@ -51,21 +51,21 @@ rc_is 2 "a filter that keeps nothing" ksweep kernels "$config" --filter "tile_m 
 rc_is 0 "an installed config by its bare name" ksweep kernels host_forward_quick --count
 rc_is 0 "an installed list, too" ksweep problems quickstart.csv
 rc_is 2 "a bare name that is nowhere" ksweep kernels host_forwrad
-like "$(cat "$tap_tmp/err")" "no file 'host_forwrad', did you mean 'host_forward'\?; looked there and in .*kernels/configs of the installed data '" \
+like "$(cat "$tap_tmp/err")" "file 'host_forwrad' not found, did you mean 'host_forward'\?; looked there and in .*kernels/configs of the installed data '" \
     "says where it was looked for"
 rc_is 2 "an absent config" ksweep kernels "$tap_tmp/none.json"
 like "$(cat "$tap_tmp/err")" "none.json" "is named"
 printf '{ "family": "%s",\n  "instances": [{ "tile_m": 5 }] }\n' \
     "$KSWEEP_SOURCE_DIR/tests/data/grid/tiny.family.json" >"$tap_tmp/bad.json"
 rc_is 2 "a wrong value" ksweep kernels "$tap_tmp/bad.json"
-like "$(cat "$tap_tmp/err")" "bad.json:2: instances\[0\].tile_m: '5' is no value of trait 'tile_m'" \
+like "$(cat "$tap_tmp/err")" "bad.json:2: instances\[0\].tile_m: '5' is not a value of trait 'tile_m'" \
     "is named with file, line and key"
 rc_is 2 "an unknown arch" ksweep kernels "$config" --arch x86-64-v5
 rc_is 2 "an arch of a GPU" ksweep kernels "$config" --arch gfx942 --count
-like "$(cat "$tap_tmp/err")" "gfx942 is a GPU, family tiny is for CPUs" "is none of a family for CPUs"
+like "$(cat "$tap_tmp/err")" "gfx942 is a GPU, but family tiny is for CPUs" "is none of a family for CPUs"
 for arch in x86-64-v4 native; do
     rc_is 2 "$arch" ksweep kernels "$KSWEEP_SOURCE_DIR/tests/data/grid/gpu.json" --arch "$arch" --count
-    like "$(cat "$tap_tmp/err")" "is (a|this) CPU, family gpu is for GPUs: .*--arch gfx942" \
+    like "$(cat "$tap_tmp/err")" "is (a|this) CPU, but family gpu is for GPUs: .*--arch gfx942" \
         "is none of a family for GPUs"
 done
 rc_is 2 "a format without an export" ksweep kernels "$config" --format t1
@@ -85,7 +85,7 @@ rc_is 0 "a Python filter" ksweep kernels "$config" --filter-file "$tap_tmp/filte
 is "$(awk '{ print $2 }' "$tap_tmp/out" | tr '\n' ' ')" "t_slow_m1 t_slow_m14 t_fast_m1 " "filters"
 printf 'tile_m <= 2\npipe == "slwo"\n' >"$tap_tmp/lines"
 rc_is 2 "a mistake in a filter file" ksweep kernels "$config" --filter-file "$tap_tmp/lines"
-like "$(cat "$tap_tmp/err")" "$tap_tmp/lines:2:9: 'slwo' is no value of 'pipe', did you mean 'slow'" \
+like "$(cat "$tap_tmp/err")" "$tap_tmp/lines:2:9: 'slwo' is not a value of 'pipe', did you mean 'slow'" \
     "is named with file, line and column"
 printf 'import os\ndef filter_config(c): return True\n' >"$tap_tmp/filter.py"
 rc_is 2 "any other Python" ksweep kernels "$config" --filter-file "$tap_tmp/filter.py"

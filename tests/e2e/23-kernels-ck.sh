@@ -32,7 +32,7 @@ for c in "$data"/ck/*.json; do
     rc_is 0 "${c##*/} is read" ksweep kernels "$c" --count
 done
 rc_is 0 'a large export' ksweep kernels "$data/ck/gemm_streamk_tile_engine/configs/range.json" --export /dev/null
-like "$(cat "$tap_tmp/err")" "'/dev/null' has [0-9]+ MiB: ksweep reads JSON of at most 64 MiB" 'is no config, it says'
+like "$(cat "$tap_tmp/err")" "'/dev/null' has [0-9]+ MiB, but ksweep reads at most 64 MiB" 'is no config, it says'
 
 printf '{ "variant": "forward",\n  "trait_config": { "wave_mode": {"values": ["intrawave"]} } }\n' \
     >"$tap_tmp/bad.json"

@@ -54,5 +54,5 @@ refused() { # WHAT PATTERN SED-SCRIPT
 refused 'another version' ': version 2 of ksweep-grid; this program reads 1' '1s/1/2/'
 refused 'a changed number' ': changed after it was written' 's/^set measure.max_ms .*/set measure.max_ms 7/'
 refused 'a cut file' ': cut off' '$d'
-refused 'no grid' ": its first line does not begin with 'ksweep-grid'" '1s/.*/{}/'
+refused 'no grid' ": the first line must begin with 'ksweep-grid'" '1s/.*/{}/'
 done_testing

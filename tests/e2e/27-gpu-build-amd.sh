@@ -37,7 +37,7 @@ is "$(field 'd["compiler_runs"]')" 0 "nothing is compiled"
 unset KSWEEP_HIPCC
 units unknown gfx9999 '{"index": 1}'
 rc_is 1 "an arch that no compiler knows" ksweep build "$tap_tmp/k/unknown.json"
-like "$(cat "$tap_tmp/out")" "1: no compiler here builds for gfx9999; .*invalid target" \
+like "$(cat "$tap_tmp/out")" "1: no compiler found that builds for gfx9999; .*invalid target" \
     "in the compiler's words"
 
 job shipped gfx90a "$KSWEEP_SOURCE_DIR/kernels/configs/gpu_forward_small.json" bf16

@@ -49,11 +49,11 @@ is "$(field 'all(i["path"].startswith("/") for i in d["instances"])')" True \
 
 job amd hip gfx942 '{"index": [1, 2, 3]}'
 rc_is 1 "no compiler for AMD" env PATH="$tap_tmp/bin" "$(command -v ksweep)" build "$tap_tmp/k/amd.json"
-like "$(cat "$tap_tmp/out")" "3: compiler for gfx942 is not installed; looked for amdclang, clang-20, clang-19, clang, hipcc in PATH and $tap_tmp/rocm/bin: .*KSWEEP_HIPCC" \
+like "$(cat "$tap_tmp/out")" "3: no compiler for gfx942 is installed; looked for amdclang, clang-20, clang-19, clang, hipcc in PATH and $tap_tmp/rocm/bin: .*KSWEEP_HIPCC" \
     "says what was looked for and where"
 job nv cuda sm_90 '{"index": [1, 2, 3]}'
 rc_is 1 "no compiler for NVIDIA" env PATH="$tap_tmp/bin" "$(command -v ksweep)" build "$tap_tmp/k/nv.json"
-like "$(cat "$tap_tmp/out")" "3: compiler for sm_90 is not installed; looked for nvcc in PATH and $tap_tmp/cuda/bin" \
+like "$(cat "$tap_tmp/out")" "3: no compiler for sm_90 is installed; looked for nvcc in PATH and $tap_tmp/cuda/bin" \
     "says so"
 rc_is 2 "a compiler that the user names" env KSWEEP_HIPCC=/no/such/clang ksweep build "$tap_tmp/k/amd.json"
 like "$(cat "$tap_tmp/err")" "KSWEEP_HIPCC.*clang: cannot be started" "must be there"

@@ -72,6 +72,6 @@ like "$(cat log)" '^ksweep-rtc compile --offload-arch=gfx942 -O3 ' 'for that arc
 is "$(cut -d' ' -f1 log | sort -u)" ksweep-rtc 'no other process ever loads them'
 export KSWEEP_NVRTC_LIBRARY=$tap_tmp/none.so
 build 1 'with neither' cuda sm_90
-like "$(cat out)" "compiler for sm_90 is not installed; looked for nvcc in PATH and $tap_tmp/cuda/bin.*; nor is there NVRTC \(KSWEEP_NVRTC_LIBRARY\)" \
+like "$(cat out)" "no compiler for sm_90 is installed; looked for nvcc in PATH and $tap_tmp/cuda/bin.*; NVRTC was not found either \(KSWEEP_NVRTC_LIBRARY\)" \
     'both are named'
 done_testing

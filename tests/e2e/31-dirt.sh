@@ -36,11 +36,11 @@ train, cut off|short.h5|train short.h5 -o dirt
 train, no HDF5|foreign.h5|train foreign.h5 -o dirt
 train, absent|absent.h5|train absent.h5 -o dirt
 train, one problem|1 problems cannot be split into 5 folds|train one/results.h5 -o dirt
-train, one instance|all usable rows are of one instance, 'host_|train single/results.h5 -o dirt
+train, one instance|all usable rows belong to one instance, 'host_|train single/results.h5 -o dirt
 validate, empty|empty.h5|validate m empty.h5
 validate, cut off|short.h5|validate m short.h5
 validate, retime empty|empty.h5|validate m run2/results.h5 --retime empty.h5 --write-retime dirt
-validate, unknown feature|mspec/feature_spec.json.*knows no feature 'log2_q'|validate mspec run2/results.h5
+validate, unknown feature|mspec/feature_spec.json.*unknown feature 'log2_q'|validate mspec run2/results.h5
 validate, another operator|mother/feature_spec.json|validate mother run2/results.h5
 validate, other trees|mtrees/|validate mtrees run2/results.h5
 validate, a score that is none|moof/oof.csv:3: |validate moof run2/results.h5
@@ -81,8 +81,8 @@ PY
         is "$(wc -l <err)" 1 "$what: one error"
         not_ok "$what: nothing written" test -e dirt
     done <<'ROWS'
-train, a newer schema|newer.h5.*schema 2.0, this program reads 1.x: use the version of ksweep that wrote it|train newer.h5 -o dirt
-train, an older schema|older.h5.*schema 0.9, this program reads 1.x: gather the run's journals again|train older.h5 -o dirt
+train, a newer schema|newer.h5.*schema 2.0, but this version reads 1.x: use the version of ksweep that wrote it|train newer.h5 -o dirt
+train, an older schema|older.h5.*schema 0.9, but this version reads 1.x: gather the run's journals again|train older.h5 -o dirt
 validate, a newer schema|newer.h5.*schema 2.0|validate m newer.h5
 validate, a newer ceiling|newer.h5.*schema 2.0|validate m run2/results.h5 --ceiling newer.h5
 train, two schemas|next.h5 has schema 1.99, run1/results.h5 has 1.[0-9]+: .*allow it with --mixed|train run1/results.h5 next.h5 -o dirt

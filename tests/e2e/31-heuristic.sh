@@ -35,7 +35,7 @@ like "$(cat err)" "'m' already exists" "and named"
 ksweep-analyze validate m run2 --threads 1 --ceiling run2/results.h5 >report 2>err
 rc=$?
 ok "validate" test $rc -le 1
-like "$(head -n 1 report)" '^leakage: 0 problems are also in training' "leakage comes first"
+like "$(head -n 1 report)" '^leakage: 0 problems are also in the training data' "leakage comes first"
 like "$(cat report)" '^ceiling +1.0000  1.0000' "a sweep's oracle in itself is 1"
 like "$(cat report)" 'the 10 worst' "the worst problems"
 like "$(cat report)" '^as compare_ml_vs_oracle.py' "Composable Kernel's definitions by name"
@@ -43,12 +43,12 @@ unlike "$(cat report)" '^the ceiling has' "for all problems"
 ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run3/results.h5 >report 2>err
 like "$(cat report)" '^the ceiling has 10 of the problems$' "one that has some of them"
 rc_is 2 "and one that has none" ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run1/results.h5
-like "$(cat err)" '--ceiling: the sweep has none of the problems' "is refused"
+like "$(cat err)" '--ceiling: this sweep has none of the problems' "is refused"
 rc_is 2 "all problems known from training" ksweep-analyze validate m run1/results.h5 --threads 1
 like "$(cat err)" '24 problems are known from training' "says so"
 ok "a sweep with problems of both" ksweep gather run1 run2 -o both.h5
 ksweep-analyze validate m both.h5 --threads 1 >out 2>err
-like "$(head -n 1 out)" '^leakage: 24 problems are also in training; they are left out' "leaked problems are counted"
+like "$(head -n 1 out)" '^leakage: 24 problems are also in the training data; they are left out' "leaked problems are counted"
 like "$(sed -n 2p out)" '^  operator=grouped_conv' "and listed"
 ksweep-analyze validate m both.h5 run1/results.h5 --threads 1 >out 2>err
 like "$(head -n 1 out)" '^leakage: 24 problems' "once each, whatever the number of files"
@@ -79,7 +79,7 @@ like "$(cat err)" '48 problems are known from training' "which validate knows"
 rc_is 2 "nothing new to learn" ksweep-analyze train run1/results.h5 -o w3 --warm w "${quick[@]}"
 like "$(cat err)" '24 problems are known from training' "says so"
 rc_is 2 "instances that the model does not know" ksweep-analyze train run3/results.h5 -o w3 --warm m "${quick[@]}"
-like "$(cat err)" "feature_spec.json does not have instance '.*': train a new model" "are named"
+like "$(cat err)" "feature_spec.json does not contain instance '.*': train a new model" "are named"
 not_ok "nothing was written" test -e w3
 
 # --- networks
@@ -108,7 +108,7 @@ for size in full distilled; do
     rc_is 0 "$size: picks on every problem what the program does" ./t-$size
     like "$(cat out)" '^ok 1 - 24 problems' "$size: all of them"
 done
-like "$(cat s-distilled/pick.report.txt)" '^unseen problems, table alone' "the table's own figure"
+like "$(cat s-distilled/pick.report.txt)" '^unseen problems, table only' "the table's own figure"
 ok "distilled: at most 64 KiB" test "$(size distilled.o | awk 'NR == 2 { print $1 + $2 + $3 }')" -le 65536
 is "$(ls s-full | paste -sd' ')" \
     "pick.c pick.h pick.lightgbm.txt pick.report.txt pick.xgboost.json test_pick.c" "the selector's files"
@@ -119,7 +119,7 @@ rc_is 2 "a name that is none in C" ksweep-analyze select m -o s --name 1x
 like "$(cat err)" "'1x' is no C identifier" "is refused"
 cp -r m m4 && sed -i 's/"arithmetic": 1/"arithmetic": 2/' m4/feature_spec.json
 rc_is 2 "a specification of another version" ksweep-analyze select m4 -o s
-like "$(cat err)" 'm4/feature_spec.json:[0-9]+: arithmetic: arithmetic 2, this program computes 1: train the model again' "says what to do"
+like "$(cat err)" 'm4/feature_spec.json:[0-9]+: arithmetic: arithmetic 2, but this version computes 1: train the model again' "says what to do"
 not_ok "nothing was written" test -e s
 
 # --- features as columns
@@ -154,7 +154,7 @@ print(",".join(words.values()))
 PY
 (head -n 1 list.csv && tail -n 2 list.csv) >unfit.csv
 rc_is 2 "need: problems that the model is not for" ksweep-analyze need m --problems unfit.csv
-like "$(cat err)" 'nothing to choose from: of 2 problems 0 are in training, and 2 are of an operator, direction' "says why"
+like "$(cat err)" 'nothing to choose from: of 2 problems 0 are in training, and 2 have an operator, direction' "says why"
 rc_is 0 "need" ksweep-analyze need m --problems list.csv -n 2 -o next.csv
 like "$(cat err)" 'of 10 problems 4 are in training, and the model cannot choose for 2' "what is left out is counted"
 like "$(head -n 1 out)" '^2 of 4 new problems, most valuable first' "problems of training are not offered"
@@ -166,15 +166,15 @@ is "$(grep -c '' next.csv)" 3 "two problems"
 ok "a sweep under another condition" make_journal other 6 8 5 0 3 0xc0ffee02
 ksweep gather other >/dev/null 2>&1
 rc_is 2 "conditions are not mixed" ksweep-analyze train run1/results.h5 other/results.h5 -o m3 "${quick[@]}"
-like "$(cat err)" 'measuring condition .* allow it with --mixed' "unless allowed"
+like "$(cat err)" 'rows of condition .* allow it with --mixed' "unless allowed"
 not_ok "nothing was written" test -e m3
 rc_is 2 "nor is a model continued" ksweep-analyze train other/results.h5 -o m3 --warm m "${quick[@]}"
-like "$(cat err)" '--warm m: a model for .* allow it with --mixed' "unless allowed"
+like "$(cat err)" '--warm m: it is for .* allow it with --mixed' "unless allowed"
 rc_is 2 "nor is a ceiling under another condition" ksweep-analyze validate m run2/results.h5 --ceiling other/results.h5
 like "$(cat err)" '^ksweep-analyze.*other/results.h5 was measured under condition' "which is named"
 ok "a model under another condition" test "$(ksweep-analyze train other/results.h5 -o m5 "${quick[@]}" >/dev/null 2>&1; echo $?)" -le 1
 rc_is 2 "is no gate for this one" ksweep-analyze validate m run2/results.h5 --against m5
-like "$(cat err)" '--against m5: a model for .*allow it with --mixed' "unless allowed"
+like "$(cat err)" '--against m5: it is for .*allow it with --mixed' "unless allowed"
 rc_is 2 "a search on fewer problems than folds" ksweep-analyze train run1/results.h5 -o m3 "${quick[@]}" --search-problems 2
 like "$(cat err)" '2 problems in 3 folds' "says so"
 rc_is 2 "a filter that names nothing" ksweep-analyze train run1/results.h5 -o m3 --where shape=1 "${quick[@]}"
@@ -182,7 +182,7 @@ like "$(cat err)" '--where shape: no such property' "is named"
 rc_is 2 "a filter that leaves nothing" ksweep-analyze train run1/results.h5 -o m3 --where dtype=bf16 "${quick[@]}"
 like "$(cat err)" 'no usable row: of .* the filters leave out' "says why"
 rc_is 2 "not a model" ksweep-analyze validate run1 run2/results.h5
-like "$(cat err)" "'run1' is no model directory" "is named"
+like "$(cat err)" "'run1' is not a model directory" "is named"
 printf 'x' >m2/model.json
 rc_is 2 "a damaged model" ksweep-analyze validate m2 run2/results.h5
 like "$(cat err)" 'm2/model.json' "names the file"

@@ -19,7 +19,7 @@ data=$KSWEEP_TEST_DATA
 # --- a find-db, whole
 bzip2 -dc "$data/miopen_fdb/gfx942130.HIP.fdb.txt.bz2" >gfx942130.HIP.fdb.txt
 rc_is 0 "a find-db" ksweep-analyze import gfx942130.HIP.fdb.txt -o mi300x.h5
-like "$(cat err)" 'miopen-fdb, 9600 lists, 37792 rows, verified by nobody' "keys and rows are counted"
+like "$(cat err)" 'miopen-fdb, 9600 lists, 37792 rows, not verified' "keys and rows are counted"
 rc_is 0 "is a whole results file" ksweep check mi300x.h5
 rc_is 0 "has a table" ksweep-analyze table mi300x.h5 -o mi300x.csv
 is "$(wc -l <mi300x.csv)" 37793 "a row per measurement"
@@ -34,7 +34,7 @@ like "$(cat oracle.err)" 'mi300x.h5.*no usable row has samples' "which is said"
 rc_is 0 "a CSV of Composable Kernel" ksweep-analyze import -o ck.h5 \
     "$data/ck/ck_oracle_forward_bf16_gfx950_sample.csv"
 like "$(cat err)" ': ck, 7 lists, 210 rows' "7 problems, 210 rows"
-like "$(cat err)" ': 90 rows whose output is largely zero: untrusted' "three problems with little of the output written"
+like "$(cat err)" ': 90 rows whose output is mostly zero: untrusted' "three problems with little of the output written"
 rc_is 0 "back to its columns" ksweep-analyze table ck.h5 --format json -o ck.json
 is "$($python -c '
 import csv, json
@@ -51,7 +51,7 @@ for f in convolution_milo_MI250X_T4 convolution_milo_MI250X_ktcache ktt_convolut
 done
 rc_is 0 "T4" ksweep-analyze import convolution_milo_MI250X_T4.json -o t4.h5
 like "$(cat err)" 't4, 4362 lists, 4362 rows' "every result"
-like "$(cat err)" '1 unit of time misspelt' "miliseconds"
+like "$(cat err)" '1 unit of time misspelled' "miliseconds"
 rc_is 0 "a cache of Kernel Tuner" ksweep-analyze import convolution_milo_MI250X_ktcache.json -o cache.h5
 check fdb mi300x.h5 gfx942130.HIP.fdb.txt t4 t4.h5 convolution_milo_MI250X_T4.json \
     fdb mi50.h5 "$data/miopen_fdb/gfx906_60_head200_oldformat.fdb.txt" \
@@ -69,7 +69,7 @@ like "$(cat err)" 'ktt, 6768 lists, 6768 rows' "every result"
 like "$(cat err)" ': 1528 failures' "failures are outcomes"
 head -c 20000 convolution_milo_MI250X_ktcache.json >cut.json
 rc_is 0 "a cache that was cut" ksweep-analyze import cut.json -o cut.h5 --device MI250X
-like "$(cat err)" '1 results cut by the end of the file' "what is cut is said"
+like "$(cat err)" '1 results truncated by the end of the file' "what is cut is said"
 
 # --- results files of ksweep, by id
 rc_is 0 "several files as one" ksweep-analyze import mi300x.h5 mi50.h5 mi300x.h5 -o both.h5
@@ -94,7 +94,7 @@ if [ -n "${KSWEEP_TEST_LONG:-}" ]; then
     rc_is 0 "the find-db of gfx90a" ksweep-analyze import gfx90a68.HIP.fdb.txt -o mi210.h5
     like "$(cat err)" '193590 lists, 648924 rows' "keys and rows"
     like "$(cat err)" ': 1179 rows with a time of 0' "times of 0"
-    like "$(cat err)" ": 1 rows above the device's peak" "6,194 Tflop/s on a device of 45"
+    like "$(cat err)" ": 1 rows faster than the device's peak" "6,194 Tflop/s on a device of 45"
     check fdb mi210.h5 gfx90a68.HIP.fdb.txt
     is "$(grep '^undecoded' figures)" "undecoded 1315" "of 364 keys without an output, and 48 of INT8"
 else
@@ -106,7 +106,7 @@ rc_is 2 "neither is needed" ksweep-analyze import mi300x.h5
 rc_is 2 "no format" ksweep-analyze import "$0" -o no.h5
 echo '{"a": 1}' >gfx942130.json
 for f in miopen-fdb:"no '='" ck:'unknown column' t4:"no results" kernel-tuner:"no results" ktt:"no results" \
-    profiler-log:"no results" profiler-results:'is wanted' ksweep:'not all of the files'; do
+    profiler-log:"no results" profiler-results:'expected' ksweep:'some of the files are not'; do
     rc_is 2 "another format: --from ${f%%:*}" ksweep-analyze import gfx942130.json --from "${f%%:*}" -o no.h5
     like "$(cat "$tap_tmp/err")" "${f#*:}" "is read as that"
 done

@@ -34,7 +34,7 @@ ok "a model" test -d m
 # --- the job
 ksweep-analyze validate m unseen/results.h5 --threads 1 --write-retime again >report 2>notes
 ok "validate --write-retime" test $? -le 1
-like "$(cat notes)" '^ksweep-analyze validate: again/job.json measures [0-9]+ problems, on which the model or the best baseline does not pick the oracle, with the [0-9]+ instances' \
+like "$(cat notes)" '^ksweep-analyze validate: again/job.json measures the [0-9]+ problems on which the model or the best baseline does not pick the oracle, with [0-9]+ instances' \
     "says what it will measure"
 read -r problems instances < <(sed -n 's/.*measures \([0-9]*\) problems.* with the \([0-9]*\) instances.*/\1 \2/p' notes)
 is "$(ls again | paste -sd' ')" "job.json kernels-0.json problems.csv" "a job, its problems, its kernels"
@@ -45,7 +45,7 @@ like "$(cat err)" "'again' already exists" "is not touched"
 
 # --- its results
 ok "the job runs" ksweep run again/job.json --out timed --cache "$tiny_cache"
-baseline=$(sed -n "s/.* is '\(.*\)' with .*/\1/p; s/.*USELESS: '\(.*\)' does.*/\1/p" report)
+baseline=$(sed -n "s/.* is '\(.*\)' with .*/\1/p; s/.*NO BENEFIT: the baseline '\(.*\)' is.*/\1/p" report)
 for from in timed timed/results.h5; do
     ksweep-analyze validate m unseen/results.h5 --threads 1 --retime $from >judged 2>notes
     ok "validate --retime $from" test $? -le 1
@@ -59,7 +59,7 @@ like "$(ksweep-analyze validate m unseen/results.h5 --threads 1 --retime timed -
 
 # --- what is refused
 rc_is 2 "results of other problems" ksweep-analyze validate m unseen/results.h5 --threads 1 --retime known
-like "$(cat err)" 'no problem has new times of both .*--write-retime' "says what to do"
+like "$(cat err)" 'no problem has new times for both .*--write-retime' "says what to do"
 make_journal other 12 8 5 0 3 0xc0ffee02 >/dev/null 2>&1 && ksweep gather other >/dev/null 2>&1
 rc_is 2 "results of another device" ksweep-analyze validate m unseen/results.h5 --threads 1 --retime other
 like "$(cat err)" 'other was measured ' "are named"

@@ -79,7 +79,7 @@ unlike "$(cat a.out)" hush "secrets stay in the input"
 
 # --- augment
 ok "augment" ksweep-analyze trace augment a.json -o b.json --counters
-like "$(cat err)" "environment included" "that the copy holds the environment is said"
+like "$(cat err)" "including metadata and environment" "that the copy holds the environment is said"
 is "$(python3 - <<'PY'
 import json
 e = json.load(open("b.json"))["traceEvents"]
@@ -95,7 +95,7 @@ rc_is 2 "never over the input" ksweep-analyze trace augment c.json -o ./c.json
 rc_is 2 "nor over standard input" sh -c 'ksweep-analyze trace augment - -o c.json <c.json'
 for verb in analyze counters roofline 'diff a.json'; do
     rc_is 2 "nor does $verb" ksweep-analyze trace $verb c.json -o c.json
-    like "$(cat err)" "'c.json' is an input" "which says why"
+    like "$(cat err)" "'c.json' is also an input" "which says why"
 done
 ok "which stays" cmp b.json c.json
 
@@ -134,10 +134,10 @@ rc_is 2 "one trace is nothing to combine" ksweep-analyze trace combine a.json -o
 # --- dirt
 head -c 1500 a.json >cut.json
 ok "a trace that is cut" ksweep-analyze trace analyze cut.json --table summary
-like "$(cat err)" "the text ends inside the events" "is read as far as it goes, and that is said"
+like "$(cat err)" "the file ends inside the events" "is read as far as it goes, and that is said"
 gzip -c a.json | head -c 500 >cut.json.gz
 ok "compressed data that are cut" ksweep-analyze trace analyze cut.json.gz
-like "$(cat err)" "the gzip data ends early" "likewise"
+like "$(cat err)" "the gzip data is truncated" "likewise"
 python3 - <<'PY' # a value of 96 MB without a bracket behind a stray backslash
 import gzip
 event = b'{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":2}'
@@ -153,7 +153,7 @@ PY
 )" "0 small" "what is not kept is not held"
 printf '\n\022\010\002\020' >perfetto
 rc_is 2 "binary Perfetto" ksweep-analyze trace analyze perfetto
-like "$(cat err)" "byte [0-9]+: binary data, such as Perfetto's own form" "is refused by name"
+like "$(cat err)" "byte [0-9]+: binary data, such as a native Perfetto trace" "is refused by name"
 
 # --- real traces
 if [ -d "$KSWEEP_TEST_DATA/traces" ]; then

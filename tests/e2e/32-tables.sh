@@ -52,7 +52,7 @@ rc_is 2 "a broken quote" ksweep-analyze table bad.csv -o no.csv
 like "$(cat "$tap_tmp/err")" 'bad.csv:3: ' "file and line"
 sed '1s/^[^,]*,\([^,]*\),/\1,\1,/' a.csv >bad.csv
 rc_is 2 "a column that is there twice" ksweep-analyze table bad.csv -o no.csv
-like "$(cat "$tap_tmp/err")" 'is there twice' "is named"
+like "$(cat "$tap_tmp/err")" 'duplicate column' "is named"
 LC_ALL=C sed '3s/,ok,/,\xe9,/' a.csv >bad.csv
 rc_is 2 "a text that is not UTF-8" ksweep-analyze table bad.csv --format parquet -o no.csv
 sed '4s/^[^,]*,[^,]*,/x,y,/' a.csv >bad.csv

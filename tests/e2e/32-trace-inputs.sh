@@ -9,7 +9,7 @@ cd "$tap_tmp" || exit 1
 
 # --- counters of the CUPTI range profiler, against Holistic Trace Analysis
 rc_is 0 "counters of AlexNet on an A100" ksweep-analyze trace counters $traces/cupti_alexnet_a100.json.gz -o cupti.csv
-like "$(cat err)" 'no time of kernels, so no rates' "a range's duration is not a kernel's time"
+like "$(cat err)" 'kernel times are unknown, so there are no rates' "a range's duration is not a kernel's time"
 like "$(cat err)" 'flop_matrix is unknown in 77 of 77 lines' "tensor cores were not counted, and that is said"
 rc_is 0 "sums by innermost operator" ksweep-analyze trace counters $traces/cupti_alexnet_a100.json.gz --by bottom -o bottom.csv
 python3 - $traces/expected/hta >cupti.txt <<'PY'
@@ -33,7 +33,7 @@ is "$(sed -n 3p cupti.txt)" "True" "FLOPs by innermost operator are HTA's"
 
 gzip -dc $traces/cupti_alexnet_a100.json.gz | head -c -3 >cut_ranges.json
 rc_is 0 "ranges of a trace that is cut" ksweep-analyze trace counters cut_ranges.json
-like "$(cat err)" '1 traces are damaged or cut' "that some may be missing is said"
+like "$(cat err)" '1 traces are damaged or truncated' "that some may be missing is said"
 
 # --- AMD and NVIDIA files
 rc_is 0 "rocprof-compute" ksweep-analyze trace counters $traces/counters/rocprof_compute_vcopy_mi200
@@ -113,9 +113,9 @@ rm x.json
 rc_is 2 "nor over standard input" sh -c 'ksweep-analyze trace merge - torn.times -o torn.json <torn.json'
 head -c 300000 kept.json >cut.json
 rc_is 2 "a host trace that was cut off" ksweep-analyze trace merge cut.json $traces/merge/h100_bert_small.kernel_event.json.gz -o x.json
-like "$(cat err)" 'cut.json: the events are not closed' "is refused: nothing could be put behind its events"
+like "$(cat err)" 'cut.json: the list of events is not closed' "is refused: nothing could be put behind its events"
 rc_is 2 "kernels of another run" ksweep-analyze trace merge bert.json $traces/merge/h100_timesformer.kernel_event.json.gz -o x.json
-like "$(cat err)" 'none of 873 kernels belongs to an operator of the host trace' "are refused"
+like "$(cat err)" 'none of the 873 kernels belongs to an operator of the host trace' "are refused"
 not_ok "nothing is written then" test -e x.json
 
 # --- problems of a training step
@@ -170,7 +170,7 @@ like "$(cat out)" '^taken        145$' "older schemas are read"
 rc_is 0 "a chart per device, from formulas" ksweep-analyze trace roofline $traces/h100_timesformer.json.gz -o page.html
 rc_is 0 "one device as SVG, by shape" ksweep-analyze trace roofline $traces/mi300x_resnet_act_checkpoint.json.gz --by shape -o chart.svg
 rc_is 0 "from counters, with the roofs beside them" ksweep-analyze trace roofline $traces/counters/rocprof_compute_vcopy_mi200 -o vcopy.svg
-like "$(cat err)" "no dot of 'Device 2'" "a copy has no FLOPs, and that is said"
+like "$(cat err)" "'Device 2' is not drawn" "a copy has no FLOPs, and that is said"
 python3 >roofline.txt <<'PY'
 import re, xml.dom.minidom
 chart = xml.dom.minidom.parse("chart.svg")

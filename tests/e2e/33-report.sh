@@ -28,7 +28,7 @@ done
 is "$(wc -l <report.csv)" 31 "CSV has a line per problem"
 like "$(head -n 3 report.md)" '^\| problem \| time ' "Markdown has a table"
 rc_is 2 "text for a file that is named for a page" ksweep-analyze report a --format text -o x.html
-like "$(cat err)" "text does not write HTML, which 'x.html' is named for" "says what contradicts"
+like "$(cat err)" "text does not write HTML, but 'x.html' is an HTML name" "says what contradicts"
 rc_is 2 "two formats" ksweep-analyze report a --json --format csv
 not_ok "and nothing is written" test -e x.html
 rc_is 2 "two runs as text" ksweep-analyze report a b

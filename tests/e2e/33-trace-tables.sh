@@ -35,7 +35,7 @@ is "$(sed -n 6p out)" " bare                                     | 1            
 rc_is 0 "another type and limit" compat --name_limit 5 --analysis known.json float64
 is "$(sed -n '4,6{s/ *|.*FLOPS.*//;s/  *|/|/gp}' out | cut -d'|' -f1,6 | tr '\n' ';')" " void| 0.0243; void| 0.0113; bare| 0.0;" "give other percentages and names"
 rc_is 2 "a type that the script does not know" compat --analysis known.json fp32
-like "$(cat err)" "'fp32' is none of the script's types: float," "is named, with those that it knows"
+like "$(cat err)" "'fp32' is not one of the script's types: float," "is named, with those that it knows"
 rc_is 2 "a type that its table lacks" compat --analysis known.json long
 like "$(cat err)" "no peak of NVIDIA H100 in torch.int64" "likewise"
 sed -e 's/void cutlass_addmm/other/; s/"dur":1000/"dur":2000/' known.json >second.json

@@ -36,7 +36,7 @@ if [ "$(nproc)" -gt 1 ]; then
     one=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
     KSWEEP_MPIRUN=$tap_tmp/marks rc_is 2 'two ranks on one of several cores: 2' \
         taskset -c "$one" ksweep run "$tiny_job" -n 2 --out never --cache "$tiny_cache"
-    like "$(cat err)" 'cores shared' 'which its rehearsed map says'
+    like "$(cat err)" 'cores are shared' 'which its rehearsed map says'
 fi
 ok 'nothing was made' test ! -e never
 mkdir exists
@@ -53,10 +53,10 @@ SLURM_JOB_ID=7 SLURM_JOBID=7 SLURM_JOB_NUM_NODES=2 SLURM_NNODES=2 SLURM_NODELIST
 like "$(cat err)" 'Slurm job 7 .*this host only' 'in an allocation it says that it stays on this host'
 like "$(cat out)" '^complete: 15 cells, [0-9]+ ok' 'the result is printed'
 is "$(exit_of whole) $(field whole done)" '0 15' 'every cell is there'
-refused 'a complete directory' "is complete; its report: ksweep-analyze report whole/results.h5" fast.json -n 2 --out whole
+refused 'a complete directory' "is complete; for its report: ksweep-analyze report whole/results.h5" fast.json -n 2 --out whole
 ok 'its report is where it says' ksweep-analyze report whole/results.h5
 sed 's/"max_ms": 20/"max_ms": 30/' fast.json >other.json
-refused 'a resume with another job' 'measured under another job' other.json -n 2 --out whole --resume
+refused 'a resume with another job' 'measured with a different job' other.json -n 2 --out whole --resume
 is "$(exit_of whole)" 2 'its status says 2'
 
 # --- Ctrl-C: once and the cells in flight finish; the command that is printed goes on
@@ -73,7 +73,7 @@ ok 'INT: the results are gathered' test -s once/results.h5
 ok 'INT: not all of them' test "$(field once done)" -lt 15
 ok 'INT: no process is left' no_process once
 rc_is 2 'INT: the directory is refused to a new run' ksweep run slow.json -n 2 --out "$tap_tmp/once"
-go_on=$(sed -n 's/.*go on with: \(.*\) (or choose.*/\1/p' err)
+go_on=$(sed -n 's/.*resume with: \(.*\) (or choose.*/\1/p' err)
 like "$go_on" 'ksweep run slow.json .*-n 2 --resume --out [^ ]*/once' 'INT: and told the whole command'
 like "$(cat once.err)" 'resume with: .*ksweep run slow.json .*-n 2 --resume --out [^ ]*/once' 'INT: which the log has, too'
 rc_is 0 'INT: pasted, it completes the sweep' timeout 60 bash -c "$go_on"
@@ -90,7 +90,7 @@ for p in $(of headless); do
 done
 wait $pid 2>"$tap_tmp/err"
 is $? 3 'rank 0 is killed: 3, resumable'
-like "$(cat headless.err)" 'rank 0 has died.*resume with: .*ksweep run slow.json .*-n 2 --resume --out [^ ]*/headless' 'and it says how'
+like "$(cat headless.err)" 'rank 0 died.*resume with: .*ksweep run slow.json .*-n 2 --resume --out [^ ]*/headless' 'and it says how'
 ok 'and no process is left' settles 60 no_process headless
 
 # --- kernels that hang: the second Ctrl-C ends all; a parent that is killed leaves no orphans

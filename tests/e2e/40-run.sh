@@ -88,7 +88,7 @@ ok_rows() { # DIR COLUMN: of the rows with outcome ok
 
 MPIRUN=narrow tiny 2 "$tap_tmp/narrow" >/dev/null 2>narrow.err
 if [ "$(nproc)" -gt 1 ]; then
-    like "$(cat narrow.err)" "cores shared: rank 0 is bound to CPU $cpu" 'two ranks on one core are refused'
+    like "$(cat narrow.err)" "cores are shared: rank 0 is bound to CPU $cpu" 'two ranks on one core are refused'
     ok 'and nothing is left behind' test ! -e narrow
 fi
 MPIRUN=narrow tiny 4 "$tap_tmp/shared" --oversubscribe >/dev/null 2>shared.err
@@ -105,7 +105,7 @@ is "$(exit_of default/tiny.ksweep)" 0 'without --out it is ./<job name>.ksweep'
 
 before=$(find run0 -type f -exec cksum {} + | sort)
 rc_is 2 'a directory that exists is refused' tiny 0 run0
-like "$(cat "$tap_tmp/err")" "run0' exists, and is complete.*--out" 'and the message says what to do'
+like "$(cat "$tap_tmp/err")" "run0' exists and is complete.*--out" 'and the message says what to do'
 is "$(find run0 -type f -exec cksum {} + | sort)" "$before" 'and nothing in it changes'
 tiny 2 run0 >/dev/null 2>err2
 is "$(grep -c "run0' exists" err2)" 1 'under mpirun one rank tells'

@@ -40,7 +40,7 @@ is "$(of again)" 2 'as JSON too'
 
 KSWEEP_CC_NOCC='cc -DOTHER' sweep --resume
 is "$(of unsupported) $(of pending)" ' 0' 'with it they are measured, without --retry'
-like "$(cat err)" '2 cells were unsupported for want of a compiler' 'it says so'
+like "$(cat err)" '2 cells were unsupported because a compiler' 'it says so'
 unlike "$(cat err)" 'not built' 'and lacks nothing any more'
 is "$(ksweep status dir | grep -c -e ': complete' -e '^again') $(of again)" '1 0' 'complete, says ksweep status'
 done_testing

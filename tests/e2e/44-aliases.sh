@@ -40,7 +40,7 @@ points() { # FILE
 # --- before and after the build
 
 ok 'plan without a build' ksweep plan copies.json --cache cache
-like "$(cat out)" 'same machine code is not known: nothing is built yet' 'does not guess'
+like "$(cat out)" 'share machine code is not known: nothing was built yet' 'does not guess'
 not_ok 'and makes no cache' test -e cache
 ok 'build' ksweep build copies.json --cache "$tiny_cache"
 ok 'plan' ksweep plan copies.json --cache "$tiny_cache"
@@ -89,19 +89,19 @@ like "$(ksweep-analyze table run0/results.h5 --format ck 2>/dev/null | wc -l)" '
 cell=$(column run0.csv problem_id instance_id outcome | awk '$3 == "aliased" { print $1 ":" $2; exit }')
 first=$(column run0.csv problem_id representative_id outcome | awk '$3 == "aliased" { print $1 ":" $2; exit }')
 ok 'cell' ksweep cell run0 "$cell"
-like "$(cat out)" "its times are there: ksweep cell run0 $first" 'it says which cell has the times'
-like "$(cat out)" "again: ksweep cell run0 $cell --run" 'and how to run it anyway'
+like "$(cat out)" "its times are in: ksweep cell run0 $first" 'it says which cell has the times'
+like "$(cat out)" "to run it again: ksweep cell run0 $cell --run" 'and how to run it anyway'
 ok 'run it anyway' ksweep cell run0 "$cell" --run --cache "$tiny_cache"
 like "$(cat out)" 'attempt 1, round 0: ok' 'it is measured'
 
 # --- all of them, later
 
-again=$(ksweep cell run0 "$cell" | sed -n 's/.*all aliases: //p')
+again=$(ksweep cell run0 "$cell" | sed -n 's/.*all other aliases: //p')
 ok 'the command for all aliases' $again --cache "$tiny_cache"
 is "$(field run0 ok) $(field run0 aliased) $(field run0 controls)" '36  24' 'all are measured now'
 ok 'aliases and what was measured of them' $audit run0 --grid grid0
 ok 'report' ksweep-analyze report run0/results.h5
-like "$(cat out)" 'controls: 24 aliases were measured .*; largest difference [0-9.]+ % .* of 24 beyond noise' \
+like "$(cat out)" 'controls: 24 aliases were measured .*; largest difference [0-9.]+ %.* of 24 beyond noise' \
     'and compared'
 TINY_JOB=controls.json
 tiny 2 all >all.out 2>all.err

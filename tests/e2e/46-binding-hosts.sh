@@ -23,7 +23,7 @@ map() { # HOSTS [MPIRUN-OPTION...]
 
 a=0000:10:00.0 b=0000:11:00.0
 is "$(map h0:2,h1:2,h2:1)" "0 h0 $a;1 h0 $b;2 h1 $a;3 h1 $b;4 h2 $a" 'node-local ranks, rank by rank'
-like "$(cat "$tap_tmp/map")" "^h2: no rank for $b" 'a device without a rank, and where'
+like "$(cat "$tap_tmp/map")" "^h2: no rank measures on $b" 'a device without a rank, and where'
 is "$(map h0:2,h1:2 --map-by node)" "0 h0 $a;1 h1 $a;2 h0 $b;3 h1 $b" 'ranks dealt out to the nodes'
 is "$(map h0:1,h1:3)" "0 h0 $a;1 h1 $a;2 h1 $b;3 h1 -" 'one rank too many on one node'
 is "$(grep -c 'ksweep plan: h1: no device for rank 3' "$tap_tmp/map.err")" 1 'one line names node and rank'

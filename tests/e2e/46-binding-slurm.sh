@@ -29,7 +29,7 @@ every="0 node1 $a;1 node1 $b;2 node2 $a;3 node2 $b"
 is "$(step -N 2 --ntasks-per-node=2 --gpus-per-task=1)" "$every" '--gpus-per-task: each rank has its own'
 is "$(step -N 2 --ntasks-per-node=2 --gres=gpu:2)" "$every" '--gres: all ranks see all'
 is "$(step -N 2 --ntasks-per-node=1 --gres=gpu:1)" "0 node1 $a;1 node2 $a" 'one of two on each node'
-unlike "$(cat map)" 'no rank for' 'what Slurm hides misses no rank'
+unlike "$(cat map)" 'no rank measures on' 'what Slurm hides misses no rank'
 cat >job.sh <<EOT
 #!/bin/bash
 mpirun --allow-run-as-root --bind-to none ${plan[*]}
@@ -44,5 +44,5 @@ like "$(cat map.err)" "two ranks on one device: rank 0 sees only $a .*--gpus-per
 step -N 2 --ntasks-per-node=3 --gres=gpu:2 >/dev/null
 like "$(cat map.err)" 'node2: no device for rank .*--ntasks-per-node=2' 'three ranks on two GPUs are refused'
 is "$(step -N 1 -n 1)" "0 node1 $a" 'Slurm hides nothing where no GPU is asked for'
-like "$(cat map)" "node1: no rank for $b" 'and the other device is missed'
+like "$(cat map)" "node1: no rank measures on $b" 'and the other device is missed'
 done_testing

@@ -73,7 +73,7 @@ if [ "$n_cores" -gt 1 ]; then
         'refused, with the option that mends it'
     is "$(refusals)" 1 'one rank says so'
     MPIRUN="taskset -c $first_cpu mpirun" tiny 3 narrow >narrow.out 2>narrow.err
-    like "$(cat narrow.err)" '^ksweep run: .*cores shared: ranks 0, 2' 'the run is refused alike'
+    like "$(cat narrow.err)" '^ksweep run: .*cores are shared: ranks 0, 2' 'the run is refused alike'
     ok 'before anything was written' test ! -e narrow
     is "$(grep -c 'ksweep run\|leaves' narrow.err)" 1 'in one line'
     # as a launcher binds by itself
@@ -119,11 +119,11 @@ sys.exit(ctypes.CDLL(None).syscall(238, 2, ctypes.byref(nodes), 65) != 0)'
 
 map 1 two.json >/dev/null
 like "$(cat map.out)" ' 0 .* measures +0000:10:00.0 ' 'a device, by its address'
-like "$(cat map.out)" ': no rank for 0000:11:00.0' 'the other one is missed'
+like "$(cat map.out)" ': no rank measures on 0000:11:00.0' 'the other one is missed'
 MPIRUN='mpirun -x ROCR_VISIBLE_DEVICES=1 -x CUDA_VISIBLE_DEVICES=1' map 1 two.json >/dev/null
 like "$(cat map.out)" '0000:11:00.0' 'of what is visible; the list that Slurm sets twice counts once'
 ranks 1 -x ROCR_VISIBLE_DEVICES= ksweep plan two.json --show-binding >map.out 2>map.err
-like "$(cat map.err)" 'rank 0: no device to be seen \(ROCR_VISIBLE_DEVICES=\)' 'none is visible'
+like "$(cat map.err)" 'rank 0: no device is visible \(ROCR_VISIBLE_DEVICES=\)' 'none is visible'
 is "$(refusals)" 1 'one rank says so'
 KSWEEP_WORKER=/bin/false ksweep plan two.json --show-binding >map.out 2>map.err
 is $? 2 'the probe fails: exit 2'
@@ -184,6 +184,6 @@ chmod +x list.sh
 KSWEEP_WORKER=$tap_tmp/list.sh ROCR_VISIBLE_DEVICES=1 ksweep run two.json --out other >other.out 2>other.err
 is "$(exit_of other)" 3 'a worker that gets another device measures nothing'
 is "$(field other done)" 0 'no cell was measured there'
-like "$(cat other.err)" 'got device sim/0000:10:00.0 at 0000:10:00.0 instead of sim/0000:11:00.0 at 0000:11:00.0' 'and it is said'
+like "$(cat other.err)" 'got device sim/0000:10:00.0 at 0000:10:00.0, expected sim/0000:11:00.0 at 0000:11:00.0' 'and it is said'
 
 done_testing

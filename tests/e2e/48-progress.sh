@@ -68,7 +68,7 @@ like "$(cat watched)" '^run: stopped, resumable \(exit 3\)' 'and how it ended'
 told=$(sed -n 's/^rate \([0-9]*\)$/\1/p' run/progress)
 is "$(ksweep status run --json | sed -n 's/^ *"cells_per_s": \([0-9.]*\),*$/\1/p' | awk '{ printf "%.0f", 1000 * $1 }')" "$told" \
     'the rate is the one that rank 0 measured'
-like "$(cat watched)" 's left .* once it is resumed on 1 device' 'with what is left for who resumes it'
+like "$(cat watched)" 's left .* after a resume on 1 device' 'with what is left for who resumes it'
 
 # --- cells by name
 
@@ -87,7 +87,7 @@ other=$(sed 1d best.csv | while IFS=, read -r id name rest; do
 done)
 is "$(wc -l <best.csv) $other" "$(wc -l <"$KSWEEP_SOURCE_DIR/tests/data/tiny.csv") " 'of every problem that of the report'
 rc_is 2 'a part that several have' ksweep cell host "$problem:fp32"
-like "$(cat err)" "instance 'fp32' fits [0-9]+: .*, .*" 'names some of them'
+like "$(cat err)" "instance 'fp32' is ambiguous, it matches [0-9]+: .*, .*" 'names some of them'
 rc_is 2 'a slip' ksweep cell host "$problem:${instance}x"
 like "$(cat err)" "did you mean '$instance'" 'names the nearest'
 
@@ -104,7 +104,7 @@ ok 'plan tells how much disk the run has needed' awk -v has="$has" '
     END { exit !(n == 1 && least * 1048576 * 4 > has && has < (most + 0.1) * 1048576) }' plan
 unlike "$(cat plan)" 'builds in the cache' 'and none for builds that are there'
 like "$(ksweep plan "$tiny_job" --cache none)" '[0-9.]+ MiB for builds in the cache' 'or how much for those that are not'
-like "$(ksweep plan "$tiny_job" --cache none)" 'refuse is not known: nothing is built yet' 'or that it does not know'
+like "$(ksweep plan "$tiny_job" --cache none)" 'reject is not known: nothing was built yet' 'or that it does not know'
 sed "s#\.\./\.\./kernels#$KSWEEP_SOURCE_DIR/kernels#; s#tiny.csv#$KSWEEP_SOURCE_DIR/tests/data/tiny.csv#" "$tiny_job" >here.json
 sed 's/"vector_bytes <= 32"/"vector_bytes == 64"/' here.json >wide.json
 rc_is 1 'where nothing can run it ends with 1' ksweep plan wide.json --arch x86-64

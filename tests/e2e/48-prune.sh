@@ -70,7 +70,7 @@ is "$(column whole.csv code_bytes | grep -c -e -)" 0 'a host tells the size of i
 # --- the job, the plan and the command line
 
 ok 'plan' ksweep plan none.json --cache "$tiny_cache" --prune spill
-like "$(cat out)" '^6 are left out: their kernels spill \(a share of 0 is measured' 'plan counts them'
+like "$(cat out)" '^6 are left out: their kernels spill registers \(a share of 0 is measured' 'plan counts them'
 ok 'plan of the job' ksweep plan half.json --cache "$tiny_cache"
 n_out=$(sed -n 's/^\([0-9]*\) are left out:.*/\1/p' out)
 ok 'plan without' ksweep plan half.json --cache "$tiny_cache" --prune none
@@ -99,8 +99,8 @@ is "$(column half.csv outcome_flags instance_name | awk '$1 ~ /pruned/' | grep -
     'and marked'
 is "$(column half.csv outcome_flags instance_name | grep -v packed | grep -c pruned)" 0 'they alone'
 ok 'report' ksweep-analyze report half/results.h5
-like "$(cat out)" "$n_out cells; controls: $((6 - n_out)) were measured all the same" 'the report tells of them'
-like "$(ksweep status half)" "$((6 - n_out)) cells that pruning leaves out were measured" 'status, too'
+like "$(cat out)" "$n_out cells; controls: $((6 - n_out)) were measured for comparison" 'the report tells of them'
+like "$(ksweep status half)" "$((6 - n_out)) pruned cells were measured" 'status, too'
 
 # --- another mind
 

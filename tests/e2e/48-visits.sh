@@ -20,7 +20,7 @@ column() { # FILE NAME: its values, one line per cell
 # --- on the host
 
 job '{ "backend": "host" }' '{ "max": 3, "gap_s": 0 }' >host.json
-like "$(ksweep plan host.json --cache "$tiny_cache")" 'for visits to the instances that may be the best' \
+like "$(ksweep plan host.json --cache "$tiny_cache")" 'for visits, which measure contenders again' \
     'plan expects visits'
 ok 'a sweep with visits' ksweep run host.json --out host --cache "$tiny_cache"
 ok 'its files agree' ksweep check host

@@ -87,7 +87,7 @@ problem=$(ksweep problems --list "$KSWEEP_SOURCE_DIR/tests/data/tiny.csv" | sed 
 instance=$(ksweep kernels "$KSWEEP_SOURCE_DIR/kernels/configs/host_backward_data.json" \
     --filter 'vector_bytes == 16' | sed -n '1s/ .*//p')
 rc_is 2 'a pair that is no cell' ksweep cell d "$problem:$instance"
-like "$(cat err)" "is no cell of 'd': instance is grouped_conv backward_data fp32 .*nhwgc, problem is grouped_conv forward fp32 2d nhwgc" \
+like "$(cat err)" "is not a cell of 'd': instance is grouped_conv backward_data fp32 .*nhwgc, problem is grouped_conv forward fp32 2d nhwgc" \
     'is told why'
 for c in plan run; do
     rc_is 2 "$c: kernels of other directions only" ksweep $c none.json

@@ -43,11 +43,11 @@ good() { # NAME: how many good ones are ok at once
 sweep mess "fault not in ('abort_at_exit', 'spoils', 'load_hangs')"
 is "$(good mess)" 10 'the good ones are ok and measured once'
 for fault in load_aborts unload_aborts; do
-    like "$(of mess $fault)" '^load_failed .*loading its object ends the process by signal 6' \
+    like "$(of mess $fault)" '^load_failed .*loading its object kills the process with signal 6' \
         "$fault: its own cell cannot be loaded"
 done
 for fault in load_exits exit_exits; do
-    like "$(of mess $fault)" '^load_failed .*loading its object ends the process with status 0' \
+    like "$(of mess $fault)" '^load_failed .*loading its object ends the process with exit status 0' \
         "$fault: its own cell cannot be loaded"
 done
 like "$(of mess load_thread)" '^load_failed a constructor left 1 thread running' \

@@ -55,7 +55,7 @@ counts() { # lines, each once, with its number: "12 ok, 3 timeout"
 
 problems good.csv 16 32 48
 job good "$fake" '"odd", "0"' ', "repeat": 2'
-like "$(ksweep plan good.json)" 'is known when it has ended' 'plan says what it cannot know'
+like "$(ksweep plan good.json)" 'are only known after the run' 'plan says what it cannot know'
 is "$(find . -newer good.json -type d ! -name . ! -name tmp)" '' 'and writes nothing'
 ok 'a sweep' ksweep run good.json --out good
 like "$(cat out)" '^complete: 6 cells, 6 ok' 'two runs per problem'
@@ -134,7 +134,7 @@ is "$(outcome_of unsure | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
     'rows printed before "not implemented" stay, and the run has failed'
 is "$(outcome_of forks)" "$rows" 'children of the program do not hold up the run'
 is "$(pgrep -f "sleep 100[34][.]$$\$" | wc -l)" 0 'nor stay, in whatever session'
-like "$(outcome_of garbage)" '^1 lines_[^ ]* unsupported  the program reported no instance$' 'garbage is no row'
+like "$(outcome_of garbage)" '^1 lines_[^ ]* unsupported  the program printed no result of an instance$' 'garbage is no row'
 like "$(outcome_of none)" '^1 lines_[^ ]* unsupported .*not implemented' 'exit 1 may mean: not implemented'
 like "$(outcome_of exits)" '^1 lines_[^ ]* exited 3 it did not work out$' 'another exit is a failure'
 like "$(outcome_of library)" '^1 lines_[^ ]* load_failed .*libck.so.1' 'a missing library is named'
@@ -169,13 +169,13 @@ one=$(find odd/output -name '*.out.gz' | head -n 1)
 cp "$one" kept
 printf 'other' | gzip >"$one"
 rc_is 1 'another output than the one in the journal' ksweep check odd
-like "$(cat out)" "finding: .*$one: 5 bytes, which are not the" 'is found'
+like "$(cat out)" "finding: .*$one: 5 bytes are not the" 'is found'
 head -c -9 kept >"$one"
 rc_is 1 'one that is cut off' ksweep check odd
 like "$(cat out)" "finding: .*$one: .*cut off" 'is found'
 rm "$one"
 rc_is 1 'one that is gone' ksweep check odd
-like "$(cat out)" "finding: .*$one: .*not there" 'is found'
+like "$(cat out)" "finding: .*$one: .*is missing" 'is found'
 
 # --- a program that fills the disk it runs on
 
@@ -274,23 +274,23 @@ refused() { # PROGRAM REGEX DESCRIPTION
 mkdir empty
 touch plain
 refused "$tap_tmp/missing" "kernels\[0\].path: there is no program .*missing" 'no program'
-refused "$tap_tmp/plain" "kernels\[0\].path.*may not be executed" 'no execute bit'
+refused "$tap_tmp/plain" "kernels\[0\].path.*is not executable" 'no execute bit'
 refused "$tap_tmp/empty" "kernels\[0\].path.*directory .* has no program" 'a directory without the program'
 printf 'echo hello\n' >script && chmod +x script
 refused "$tap_tmp/script" "kernels\[0\].path: .*script': wrong format: neither an ELF program nor a script" 'no #! line'
 printf '#!/no/such/shell -e\n' >script
 refused "$tap_tmp/script" "script': its interpreter '/no/such/shell' .line 1. is missing" 'no interpreter'
 printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\025\0%044d' 0 >other && chmod +x other
-refused "$tap_tmp/other" "other': wrong format: it is made for ppc64" 'another machine'
+refused "$tap_tmp/other" "other': wrong format: it was built for ppc64" 'another machine'
 head -c 40 other >short && chmod +x short
-refused "$tap_tmp/short" "short': wrong format: the ELF file is cut short" 'half a program'
+refused "$tap_tmp/short" "short': wrong format: the ELF file is truncated" 'half a program'
 mkdir lib
 echo 'int f(void) { return 0; }' | cc -shared -fPIC -Wl,-soname,libck.so.1 -o lib/libck.so.1 -x c - &&
     echo 'int f(void); int main(void) { return f(); }' | cc -o linked -x c - -x none lib/libck.so.1
 mv lib/libck.so.1 lib/libck.so.2
-refused "$tap_tmp/linked" "linked' lacks a shared library: .*libck.so.1" 'a missing shared library'
+refused "$tap_tmp/linked" "linked' needs a shared library that was not found: .*libck.so.1" 'a missing shared library'
 ok 'a plan is made on another host, perhaps' ksweep plan bad.json
-like "$(cat err)" 'warn .*kernels\[0\].path: .*lacks a shared library: .*libck.so.1' 'and warns'
+like "$(cat err)" 'warn .*kernels\[0\].path: .*needs a shared library that was not found: .*libck.so.1' 'and warns'
 mv lib/libck.so.2 lib/libck.so.1
 sed -i "s|\"MARK\"|\"LD_LIBRARY_PATH\": \"$tap_tmp/lib\", \"MARK\"|" bad.json
 ok 'found by the environment of the job' ksweep plan bad.json

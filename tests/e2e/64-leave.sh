@@ -77,7 +77,7 @@ ksweep build "$tiny_job" --cache "$tiny_cache" >"$tap_tmp/build.out" 2>&1
 ranks 2 ksweep run "$tiny_job" --out "$dir" --lost-after 6s --cache "$tiny_cache" \
     : -n 1 ksweep run "$tiny_job" --out "$dir" --lost-after 6s --cache "$tap_tmp/open" \
     >"$dir.out" 2>"$dir.err"
-like "$(cat "$dir.err")" "error rank 2 .*$tap_tmp/open.* this rank leaves" 'a rank that leaves says why'
+like "$(cat "$dir.err")" "error rank 2 .*$tap_tmp/open.* this rank exits" 'a rank that leaves says why'
 is "$(exit_of "$dir")" 0 'and the others complete the sweep'
 
 # The first rank of another host does not find the job there.
@@ -85,6 +85,6 @@ dir=$tap_tmp/elsewhere
 ranks 1 ksweep run "$tiny_job" --out "$dir" --lost-after 1s --cache "$tiny_cache" \
     : -n 1 env OMPI_COMM_WORLD_LOCAL_RANK=0 ksweep run "$dir.json" --out "$dir" --lost-after 1s \
     : -n 1 ksweep run "$dir.json" --out "$dir" --lost-after 1s >"$dir.out" 2>"$dir.err"
-is "$(grep -c "error .*$(hostname): .*elsewhere.json.*; this rank leaves" "$dir.err")" 1 \
+is "$(grep -c "error .*$(hostname): .*elsewhere.json.*; this rank exits" "$dir.err")" 1 \
     'a host that lacks what others have: one of its ranks says so'
 done_testing

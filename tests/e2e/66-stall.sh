@@ -39,7 +39,7 @@ is "$(acked)" "$n" 'disk: nothing is acknowledged while it stands still'
 rm "$dir.gate"
 ends_within 40 'disk: then it goes on'
 whole '' 'disk'
-like "$(cat "$dir.log")" 'held up for [0-9.]* s' 'disk: and it is told'
+like "$(cat "$dir.log")" 'did not run for [0-9.]* s' 'disk: and it is told'
 unlike "$(cat "$dir.log")" 'system call|ORTE_ERROR_LOG' 'shared memory: Open MPI does not miss it'
 gone 'disk: nobody is left'
 

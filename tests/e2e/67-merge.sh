@@ -76,13 +76,13 @@ for twice in 'cluster1/a cluster1/a' 'cluster1/a cluster1/../cluster1/a/' 'clust
     # shellcheck disable=SC2086
     rc_is 2 "refused: $twice" ksweep gather $twice -o twice.h5
     # shellcheck disable=SC2086
-    like "$(cat err)" "'${twice% *}' and '${twice#* }' hold the same run .* only the one that went" \
+    like "$(cat err)" "'${twice% *}' and '${twice#* }' contain the same run .* only the one with more" \
         'with both names and what to do'
 done
 rc_is 2 'a directory that is not there' ksweep gather cluster1/a none -o twice.h5
-like "$(cat err)" "'none' is not a run's directory" 'is named'
+like "$(cat err)" "'none' is not the directory of a run" 'is named'
 rc_is 2 'an HDF5 file instead of a directory' ksweep gather cluster1/a all.h5 -o twice.h5
-like "$(cat err)" "'all.h5' is not a run's directory: results are gathered from journals" 'is named'
+like "$(cat err)" "'all.h5' is not the directory of a run: results are gathered from journals" 'is named'
 mkdir -p begun/journal
 rc_is 2 'a run that never began' ksweep gather cluster1/a begun -o twice.h5
 like "$(cat err)" "'begun/?'.*has no segment" 'is named'
@@ -95,7 +95,7 @@ head -c -10 cluster2/b/journal/0001.ksj >cut && cp cut cluster2/b/journal/0001.k
 rc_is 0 'a damaged one among them' ksweep gather cluster1/a cluster2/b cluster2/c -o hurt.h5
 like "$(cat out)" '^  .*/cluster2/c: .*, 1 damaged places' 'is named'
 like "$(cat out)" '^  .*/cluster1/a: .* 360 of 360 cells$' 'the others are whole'
-like "$(cat err)" 'ksweep check says where' 'and how to find the place'
+like "$(cat err)" "run 'ksweep check'" 'and how to find the place'
 is "$(h5rows hurt.h5 measurements outcome | wc -l)" $((360 + 343 + 448 - 1)) 'one record is lost'
 
 # --- many

@@ -55,7 +55,7 @@ before=$(n_acks)
 rc_is 0 'gathered elsewhere while it runs' ksweep gather "$one" -o "$tap_tmp/elsewhere.h5"
 not_ok 'nothing is made in it' test -e "$one/results.h5"
 rc_is 3 'a copy is not resumed beside the living original' run "$one" --resume
-like "$(cat "$tap_tmp/err")" "belongs to process $pid" 'which is named'
+like "$(cat "$tap_tmp/err")" "in use by process $pid" 'which is named'
 ok 'and which goes on undisturbed' settles 60 has_acks $((before + 10))
 kill -TERM "$pid"
 wait "$pid"

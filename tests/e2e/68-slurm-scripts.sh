@@ -86,10 +86,10 @@ rm -rf swept
 batch many_nodes.sbatch SLURM_CPUS_PER_TASK=3 SLURM_GPUS_ON_NODE=8 SLURM_NTASKS_PER_NODE=4
 like "$(cat told)" '^srun .*--cpu-bind=none .* cpus=3' 'srun gets the CPUs of a task, and binds nothing'
 like "$(cat told)" '^srun .* fence=ring$' 'and the fence that keeps all in the start of MPI until all are there'
-like "$(cat said)" '4 ranks but 8 GPUs a node' 'another number of ranks than of GPUs is told'
+like "$(cat said)" '4 ranks but 8 GPUs per node' 'another number of ranks than of GPUs is told'
 rm -rf swept
 batch one_node.sbatch SLURM_GPUS_ON_NODE=8 SLURM_NTASKS_PER_NODE=8
-unlike "$(cat said)" 'GPUs a node' 'and nothing where they agree'
+unlike "$(cat said)" 'GPUs per node' 'and nothing where they agree'
 
 # --- later, again and never
 
@@ -144,7 +144,7 @@ like "$(cat swept/status.json)" '"reason": "refused: ' 'which it does'
 rm -rf swept .swept.tries
 batch many_nodes.sbatch LIMIT=5:00 LEFT=4:59
 is "$? $(told '^srun') $(told requeue)" '2 0 0' 'a time limit of lead_s can never work: refused, not requeued'
-like "$(cat said)" '^[-0-9]+T[:0-9]+Z info batch job 5: a time limit of 300 s can never work' 'and it says why, in UTC, by name'
+like "$(cat said)" '^[-0-9]+T[:0-9]+Z info batch job 5: a time limit of 300 s is too short' 'and it says why, in UTC, by name'
 batch many_nodes.sbatch LIMIT=10:00 LEFT=4:00
 is "$? $(told requeue)" '3 1' 'a limit that can work, begun too late: requeued'
 rm -rf swept .swept.tries
@@ -204,7 +204,7 @@ like "$(grep '^ks_options=' job.sbatch)" "^ks_options=\( --cache '/.*/no ne' \)"
 ok 'an installed job, by its bare name: the script has its file' bash -c "$(grep '^job=/' job.sbatch)"'
 test -r "$job"'
 rc_is 2 'a walltime that can never work is refused' ksweep slurm "$tiny_job" --walltime 5m
-like "$(cat err)" 'can never work.*at least [0-9]+m' 'with the least that can'
+like "$(cat err)" 'is too short.*at least [0-9]+m' 'with the least that can'
 
 # --- the limit that Slurm tells, and what to ask of it
 
@@ -251,5 +251,5 @@ is "$(cat verdict)" 'right True' 'plan: the fewest nodes for a walltime, and no 
 like "$(ksweep plan "$KSWEEP_SOURCE_DIR/jobs/forward.json" --per-node 8)" \
     'with 1 node x 8 devices: .*; request --nodes=1 --time=[0-9:]+$' 'plan: as sbatch wants it'
 like "$(ksweep plan "$KSWEEP_SOURCE_DIR/jobs/forward.json" --per-node 8 --walltime 6m)" \
-    'not in one job of 6 min: about [0-9]+ of them in a chain' 'plan: too long for one job'
+    'not possible in one job of 6 min: about [0-9]+ in a row' 'plan: too long for one job'
 done_testing

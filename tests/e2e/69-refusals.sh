@@ -17,7 +17,7 @@ refused() { # WHAT RANKS REGEX COMMAND...
     ranks "$n" "$@" --lost-after 60s >refused.out 2>refused.err || rc=$?
     isnt_124 $rc "$what: nobody waits for anybody"
     is "$(grep -c "$regex" refused.err)" 1 "$what: one rank tells"
-    unlike "$(cat refused.err)" 'this rank leaves' "$what: and nobody else"
+    unlike "$(cat refused.err)" 'this rank exits' "$what: and nobody else"
     grep -q PMIX refused.err && n_complaints=$((n_complaints + 1))
     is "$(pgrep -f "^[^ ]*ksweep run .* --out $tap_tmp/" | wc -l)" 0 "$what: no process is left"
 }
@@ -41,9 +41,9 @@ tiny 0 dir >/dev/null 2>&1
 sed "s|../../kernels|$KSWEEP_SOURCE_DIR/kernels|; s|\"tiny.csv\"|\"$KSWEEP_SOURCE_DIR/tests/data/tiny.csv\"|
     s/\"max_ms\": 20/\"max_ms\": 30/" "$tiny_job" >other.json
 cp dir/status.json before.json
-refused 'a resume with another job' 2 'measured under another job' ksweep run other.json --out "$tap_tmp/dir" --resume --cache "$tiny_cache"
+refused 'a resume with another job' 2 'measured with a different job' ksweep run other.json --out "$tap_tmp/dir" --resume --cache "$tiny_cache"
 is "$(exit_of dir)" 2 'its status says 2'
-like "$(cat dir/status.json)" '"reason": "refused: .*measured under another job' 'and why'
+like "$(cat dir/status.json)" '"reason": "refused: .*measured with a different job' 'and why'
 is "$(grep -v '"exit"\|"reason"\|"written"' dir/status.json)" "$(grep -v '"exit"\|"reason"\|"written"' before.json)" \
     'with the numbers that it had'
 ok 'the right job goes on' tiny 0 dir --resume

@@ -24,7 +24,7 @@ for theft in fd maps search leftover; do
     is "$(outcome $theft)" wrong_result "$theft finds nothing"
 done
 is "$(outcome drain)" launch_failed 'who takes the key away fails'
-like "$(reason drain)" 'the key of the references is gone' 'and is told so'
+like "$(reason drain)" 'the key of the references is lost' 'and is told so'
 if awk -F '\t' '$4 > 0 { n++ } END { exit n == 0 }' "$tap_tmp/rows"; then
     is "$(outcome hasty)" wrong_result 'a kernel that returns at once is found out'
 else

@@ -48,7 +48,7 @@ refused() { # DESCRIPTION REGEX COMMAND...: exit 2, the reason, and nothing on d
 # --- maps
 
 map 1 && is "$(awk 'NR == 2 { print $4 }' map.out)" 0000:c1:00.0 'one rank: the first GPU'
-like "$(cat map.out)" ': no rank for 0000:c2:00.0' 'the other one is missed'
+like "$(cat map.out)" ': no rank measures on 0000:c2:00.0' 'the other one is missed'
 if [ "$n_cores" -gt 1 ]; then
     map 2 && is "$(of_map 4)" '0000:c1:00.0 0000:c2:00.0' 'two ranks: a GPU each, in order'
     map 3 && is "$(of_map 3)" 'coordinates measures measures' 'one more coordinates'
@@ -73,7 +73,7 @@ untouched=$(ls)
 refused 'four ranks on two GPUs' 'no device for rank 3: 4 ranks .* 2 devices; .*--map-by ppr:2:node' \
     strict 4 ksweep run job.json --out sweep --cache cache
 KSWEEP_FAKE_HIP=devices=2,arch=gfx90a:xnack- refused 'another arch than the job names' \
-    "$host: the device at 0000:c1:00.0 \(.*\) is gfx90a, the job is for gfx942" \
+    "$host: the device at 0000:c1:00.0 \(.*\) is gfx90a, but the job is for gfx942" \
     ksweep run job.json --arch gfx942 --out sweep --cache cache
 if [ "$n_cores" -gt 1 ]; then
     two_archs() {
@@ -81,12 +81,12 @@ if [ "$n_cores" -gt 1 ]; then
             -n 1 -x KSWEEP_FAKE_HIP=devices=2,arch=gfx90a ksweep run job.json --out sweep --cache cache
     }
     refused 'native is not the same everywhere' \
-        "$host: the device at 0000:c2:00.0 is gfx90a, that of rank 0 on $host is gfx942" two_archs
+        "$host: the device at 0000:c2:00.0 is gfx90a, but that of rank 0 on $host is gfx942" two_archs
     KSWEEP_WORKER=$tap_tmp/other.sh refused 'another GPU than the map gave' \
-        'told to see .* at 0000:c2:00.0 \(ROCR_VISIBLE_DEVICES=1\) sees .* at 0000:c1:00.0' \
+        'restricted to .* at 0000:c2:00.0 \(ROCR_VISIBLE_DEVICES=1\) sees .* at 0000:c1:00.0' \
         strict 2 ksweep run job.json --out sweep --cache cache
 fi
-KSWEEP_FAKE_HIP=devices=0 refused 'a runtime without GPU' 'rank 0: no device to be seen .*shows no device' \
+KSWEEP_FAKE_HIP=devices=0 refused 'a runtime without GPU' 'rank 0: no device is visible .*shows no device' \
     ksweep run job.json --arch emu --out sweep --cache cache
 for command in run build plan; do
     KSWEEP_HIP_LIBRARY=$tap_tmp/none.so refused "no runtime, $command" \
@@ -98,7 +98,7 @@ KSWEEP_HIP_LIBRARY=$tap_tmp/none.so refused 'no runtime, and an arch that has a 
 KSWEEP_CUDA_LIBRARY=$tap_tmp/none.so refused 'the other backend' "no CUDA runtime .*none.so: cannot open" \
     ksweep run job.json --backend cuda
 KSWEEP_FAKE_HIP=arch=gfx942 refused 'no compiler' \
-    'nothing can be measured: compiler for gfx942 is not installed; looked for .*KSWEEP_HIPCC' \
+    'nothing can be measured: no compiler for gfx942 is installed; looked for .*KSWEEP_HIPCC' \
     env PATH="$tap_tmp/bin" ROCM_PATH="$tap_tmp/rocm" "$KSWEEP_BIN/ksweep" run job.json --out sweep --cache bin/cache
 export KSWEEP_HIP_LIBRARY=$tap_tmp/none.so
 rc_is 0 'a named arch is planned without a GPU' ksweep plan job.json --arch gfx942

@@ -16,7 +16,7 @@ gpu_run 2 lost two.json "devices=2,lost=$tap_tmp/lost-devices,fault=lost@30:devi
 is "$(exit_of lost)" 0 'one of two devices is lost: complete'
 is "$(summary lost)" '14 ok' 'nothing is missing'
 is "$(cat lost-devices)" A 'the device was lost for every process'
-like "$(cat lost.err)" 'rank 0 on .*: measures no more' 'its rank says so'
+like "$(cat lost.err)" 'rank 0 on .*: stops measuring' 'its rank says so'
 is "$(awk '$2 == 0 && $3 == "launch" { print $1 }' lost.log | sort -u | wc -l)" 1 \
     'no other worker launches anything there'
 

@@ -19,7 +19,7 @@ is "$(cut -d, -f3 good/verify_forward.csv | tail -n +2 | sort | uniq -c | awk '{
 like "$(cat good/repeat.txt)" '^winner regret at P90: 0.000 %, limit 0.500 %: within$' 'two sweeps agree'
 like "$(cat good/repeat.txt)" '^share of device time in samples and warm-up: [0-9.]+ %$' 'the share of time is told'
 like "$(cat good/device.txt)" '^arch=emu$' 'the device is named'
-like "$(cat good/repeat.txt)" '^judge +fp32, fp16, bf16$' 'who verifies on the device'
+like "$(cat good/repeat.txt)" '^GPU verifies +fp32, fp16, bf16$' 'who verifies on the device'
 like "$(cat good/repeat.txt)" ' inputs [0-9.]+ s, references [0-9.]+ s, exact [0-9.]+ s, verify [0-9.]+ s' 'and what that took'
 KSWEEP_GPU_SHARE=1 run 1 'a share of time that is not reached' share sweep
 like "$(cat share/sweep.txt)" '^that share is BELOW the limit of 100.0 %$' 'is told'

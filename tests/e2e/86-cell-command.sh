@@ -26,9 +26,9 @@ is "$(judged bare); $(judged run)" '0 1 2 3 4 5 6 7; 0 1 2 3 4 5 6 7' 'both are 
 command=$(HIP_VISIBLE_DEVICES=1,0 again swapped --command)
 like "$command" "^ROCR_VISIBLE_DEVICES=1 HIP_VISIBLE_DEVICES=0 /" "by the numbers of one's own lists"
 command=$(ROCR_VISIBLE_DEVICES=0 again other --command)
-like "$(head -n 1 <<<"$command")" '^# not where it ran: .*none of the 1 .*\(ROCR_VISIBLE_DEVICES=0\)' \
+like "$(head -n 1 <<<"$command")" '^# not the GPU it ran on: .*not one of the 1 .*\(ROCR_VISIBLE_DEVICES=0\)' \
     'where that one is not to be seen, a comment says so'
 like "$command" "ROCR_VISIBLE_DEVICES=0 /" 'and the command takes another'
 command=$(KSWEEP_HIP_LIBRARY=$tap_tmp/none.so again none --command)
-like "$(head -n 1 <<<"$command")" '^# for a host with its GPU; here: .*none.so' 'without any it is for another host'
+like "$(head -n 1 <<<"$command")" '^# for a host with its GPU, which is not visible here: .*none.so' 'without any it is for another host'
 done_testing

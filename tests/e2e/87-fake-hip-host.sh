@@ -10,14 +10,14 @@ need_program mpirun cc
 gpu_job 1 True | sed '1s/{/{ "verify": { "judge": false },/' >without.json
 gpu_run 1 off without.json "fault=wrong@1-:$judge"
 is "$(exit_of off) $(summary off)" '0 7 ok' 'the job has the host verify: all are ok'
-is "$(judged off) $(grep -c 'the host verifies bf16: the job says so' off.err)" ' 1' 'nobody asks the judge, and it is said'
+is "$(judged off) $(grep -c 'the host verifies bf16: verify.judge is false' off.err)" ' 1' 'nobody asks the judge, and it is said'
 
 # --- no memory for it: the host verifies that problem
 
 bytes=$(awk '$3 == "load" { exit } $3 == "alloc" { print $4 }' clean.log | sort -u >before
     awk '$3 == "load" { on = 1 } on && $3 == "alloc" { print $4 }' clean.log | sort -n | uniq -d | comm -13 before - | tail -n 1)
 gpu_run 1 memory job.json "fault=oom@1-:bytes=$bytes-$bytes"
-is "$(exit_of memory) $(summary memory)" '0 7 ok' 'no memory for references on the device: all are ok'
+is "$(exit_of memory) $(summary memory)" '0 7 ok' 'out of memory for references on the device: all are ok'
 unlike "$(judged memory)" '[0-4]' 'verified by the host'
 
 # --- without one
@@ -38,7 +38,7 @@ is "$(same_times host clean)" '' 'times are the same'
 struck wrong "wrong@1-:$here" wrong_result - 'wrong on exact data'
 struck skip "skip@1-:$here" wrong_result - 'wrong on exact data'
 rc_is 0 'a build without it is none the worse' ksweep build job.json --cache "$tiny_cache"
-like "$(cat "$tap_tmp/out")" '^judge +the host verifies fp32, fp16, bf16: .*no judge today' 'and says so'
+like "$(cat "$tap_tmp/out")" '^GPU verifies +the host verifies fp32, fp16, bf16: .*no judge today' 'and says so'
 rc_is 0 'as JSON' ksweep build job.json --cache "$tiny_cache" --json
 is "$(awk '/"judge": \[/ { on = 1 } on && /"state":/' "$tap_tmp/out" | tr -d ' ",' | sort | uniq -c | awk '{ print $1, $2 }')" \
     '3 state:build_failed' 'each with its state'

@@ -11,6 +11,6 @@ need_program mpirun cc
 struck_once "fault@$later" "abort@$later"
 gpu_run 1 always job.json "fault=wrong@1-:$judge"
 is "$(exit_of always)" 3 'one that is always wrong: incomplete'
-like "$(cat always.err)" 'measures no more: canary wrong or dead twice: .*the judge, task' 'and it is said why'
+like "$(cat always.err)" 'stops measuring: the canary failed twice: .*verification kernel' 'and it is said why'
 is "$(field always "done")" 0 'nothing was believed'
 done_testing

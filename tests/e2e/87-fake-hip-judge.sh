@@ -8,6 +8,6 @@ need_program mpirun cc
 . "$(dirname "$0")/judged.sh"
 
 struck_once "skip@$((n_before / 2))" "wrong@$later" "skip@$later"
-like "$(h5rows once2/results.h5 attempts outcome_text reason)" 'launch_failed	the judge, task [a-z]+: ' \
+like "$(h5rows once2/results.h5 attempts outcome_text reason)" 'launch_failed	verification kernel '\''[a-z]+'\'': ' \
     'what was not judged has no other outcome'
 done_testing

@@ -15,7 +15,7 @@ int launch_device(const struct ks_grid *g, const struct ks_device_ops **ops_out,
     int rc;
 
     if (ops == NULL)
-        return ks_fail(err, KS_ENODEVICE, "no device backend is called '%s'", backend);
+        return ks_fail(err, KS_ENODEVICE, "unknown device backend '%s'", backend);
     rc = ks_device_check(ops, err);
     if (rc == 0)
         rc = ops->open("", dev_out, err);

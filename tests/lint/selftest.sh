@@ -244,6 +244,10 @@ words() {
     catches words 'docs/manual.md:2:' 'a path of one machine'
     put src/base/b.c "const char *p = \"/work/x\";"
     catches words 'src/base/b.c:2:' 'such a path in a string'
+    put src/op/b.c '    return fail("a list is wanted here");'
+    catches words "src/op/b.c:2: 'is wanted' is not how messages say it" 'a phrase that was replaced'
+    put src/op/b.c '    return ks_fail(err, KS_ENOMEM, "units of a build");'
+    catches words "src/op/b.c:2: '\"units of a build\"' does not say that memory is missing" 'a vague lack of memory'
 }
 
 # shellcheck disable=SC2016

@@ -59,6 +59,13 @@ strip_tree < <(sources 'c h k' src analysis kernels tests)
         'starts a process outside src/spawn' '^src/spawn/' src analysis
     code_has '\b(gettimeofday|clock_gettime)\s*(?=\()' 'reads a clock outside src/base/clock.c' \
         '^src/base/clock\.c$' src analysis
+    # Messages: one phrase per thing (docs/glossary.md), and a lack of memory is named.
+    sources 'c h' src analysis |
+        text_has '"[^"]*\K\b((is|are) wanted|stands? twice|is no known|the judge)\b(?=[^"]*")' \
+            'is not how messages say it: expected ..., duplicate ..., not a known ..., verification kernels'
+    sources 'c h' src analysis |
+        text_has 'KS_ENOMEM,\s*\K"(?!%s"|zstd: |holding a |(agent: )?more than )(?![^"]*memory)[^"]*"' \
+            'does not say that memory is missing'
     all_texts | text_has '\b(TODO|FIXME|XXX|HACK)\b' 'is unfinished work'
     all_texts | text_has '(?<![\w.}\)\]*-])/(work|root|home/\w+)/' 'is a path of one machine'
 } | sort -u | verdict

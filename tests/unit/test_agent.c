@@ -477,7 +477,7 @@ static void test_quarantine_is_final(void **state)
     bench_lease_all(&b, 1, 7, 0);
     bench_run(&b);
     assert_true(ks_agent_is_broken(b.agent, &why));
-    assert_string_equal(why, "canary wrong or dead twice: the canary is silent");
+    assert_string_equal(why, "the canary failed twice: the canary is silent");
     ks_buf_clear(&b.log);
     bench_lease_all(&b, 2, 8, 1); /* on its way when rank 0 did not know yet */
     bench_run(&b);

@@ -108,7 +108,7 @@ static void unknown_columns_are_refused(void **state)
     static const struct {
         const char *name, *says;
     } rows[] = { { "time_median", "did you mean 'time_median_ns'" },
-                 { "quite_another", "there is no column 'quite_another'" } };
+                 { "quite_another", "unknown column 'quite_another'" } };
     struct ks_view *v = two_runs(*state);
     struct named r = { 0 };
     struct ks_err err = { 0 };

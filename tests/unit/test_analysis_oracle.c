@@ -137,7 +137,7 @@ static void labels_are_not_mixed(void **state)
     for (unsigned run = 0; run < 2; run++)
         assert_int_equal(s.sweeps[run].statistic, run ? KS_STATISTIC_MEDIAN : KS_STATISTIC_LOW);
     assert_int_equal(ks_sweeps_statistic(&s, &statistic, &err), KS_EINVAL);
-    assert_non_null(strstr(err.text, "by the statistic low"));
+    assert_non_null(strstr(err.text, "use the statistic low"));
     assert_null(strstr(err.text, "--")); /* options are known to the commands that have them */
     s.n_sweeps = 1;
     assert_int_equal(ks_sweeps_statistic(&s, &statistic, &err), 0);

@@ -230,11 +230,13 @@ static void ranks_that_were_bound(void **state)
         { TWO_BY_FOUR, 1, COORD, "6", NULL, "@6.0 ", NULL },
         /* two hyperthreads of one core are one core */
         { TWO_BY_FOUR, 2, COORD, "0 1", NULL, "-- @1.0 ",
-          "cores shared|rank 0 is|CPU 0|7 of the node's cores|--bind-to none|--cpu-bind=none|start "
+          "cores are shared|rank 0 is|CPU 0|7 of the node's cores|--bind-to "
+          "none|--cpu-bind=none|start "
           "1 rank" },
         /* all on one core, by the launcher or by taskset */
         { TWO_BY_FOUR, 4, COORD, "3", NULL, "-- @3.0 -- -- ",
-          "cores shared: ranks 0, 2, 3 are bound to CPU 3|start 1 rank a node|--oversubscribe" },
+          "cores are shared: ranks 0, 2, 3 are bound to CPU 3|start 1 rank per "
+          "node|--oversubscribe" },
         { TWO_BY_FOUR, 2, COORD | OVER, "3", NULL, "*@3.0 *@3.0 ", NULL },
         { "cgroup", 2, 0, "4", NULL, "@4.0 -- ", "rank 2 is bound to CPU 4|5 of the node's cores" },
         /* where the node has no more, it is no mistake */
@@ -316,9 +318,9 @@ static void wrong_maps_of_devices(void **state)
           "ppr:2:node|--ntasks-per-node=2|--oversubscribe" },
         { "mi300", 4, COORD | OVER, "*", "01", "*0@0.0 *0@1.0 *1@16.1 *1@17.1 ", NULL },
         { "mi300", 2, 0, "*", "- 0", "-- 0@0.0 ",
-          "rank 1: no device to be seen|--gpus-per-task=1" },
-        { "mi300", 1, COORD, "*", "-", "-- ", "rank 0: no device to be seen" },
-        { "mi300", 2, 0, "*", "-", "-- -- ", "ranks 1, 2: no device to be seen" },
+          "rank 1: no device is visible|--gpus-per-task=1" },
+        { "mi300", 1, COORD, "*", "-", "-- ", "rank 0: no device is visible" },
+        { "mi300", 2, 0, "*", "-", "-- -- ", "ranks 1, 2: no device is visible" },
         { "mi300", 3, COORD, "16", "012", "1@16.1 -- -- ",
           "no core for ranks 1, 2|--bind-to none|--cpus-per-task" },
         { "mi300", 2, COORD | OVER, "16", "01", "*1@16.1 *0@16.1! ", NULL },

@@ -212,7 +212,8 @@ static void test_only_what_has_a_cell_is_compiled(void **state)
     assert_int_equal(build_all(p), 2); /* compile and link */
     assert_int_equal(artefact(p, "unit_1")->state, KS_ART_READY);
     assert_int_equal(count_state(p, KS_ART_UNSUPPORTED), 2);
-    assert_string_equal(artefact(p, "unit_2_bf16")->reason, "no problem of the job is for it");
+    assert_string_equal(artefact(p, "unit_2_bf16")->reason,
+                        "no problem of the job matches the instance");
     assert_int_equal(ks_build_lacking(p->build, 0, &why), 0);
     assert_int_equal(ks_build_lacking(p->build, 1, &why), -1);
     assert_null(ks_build_obstacle(p->build));
@@ -270,7 +271,7 @@ static void test_no_compiler(void **state)
         const char *text;
     } row[] = {
         { "/no/such/cc", KS_ENOENT, "KSWEEP_CC" },
-        { "false", KS_EINVAL, "is it a C compiler" },
+        { "false", KS_EINVAL, "set KSWEEP_CC to a C compiler" },
     };
     struct place *p = *state;
     use_instances(p, "{\"index\": 1}");
@@ -293,7 +294,7 @@ static void test_other_failures_are_tried_again(void **state)
         { "echo 'unit.c:1: error: no'; exit 1", "unit.c:1: error: no", true },
         { "echo 'cc: fatal error: Killed signal terminated program cc1'; exit 1", "Killed", false },
         { "echo '/tmp/x.s: error: No space left on device'; exit 1", "No space left", false },
-        { "exit 1", "without a word", true },
+        { "exit 1", "without an error message", true },
         { "kill -SEGV $$", "the compiler died", false },
     };
     struct place *p = *state;

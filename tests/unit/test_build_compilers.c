@@ -152,7 +152,7 @@ static void test_trial(void **state)
     static const struct {
         const char *script, *say; /* NULL: it passes */
     } rows[] = {
-        { "[ \"$1\" = --version ] && echo 'true 1.0'; exit 0", "wrote no shared object" },
+        { "[ \"$1\" = --version ] && echo 'true 1.0'; exit 0", "did not write a shared object" },
         { "[ \"$1\" = --version ] && echo 'cc 1.0' && exit; echo 'error: I am none'; exit 1",
           "I am none" },
         { "[ \"$1\" = --version ] && exec cc --version; ulimit -v 20000; exec cc \"$@\"", "" },

@@ -236,10 +236,10 @@ static void test_no_compiler(void **state)
         const char *arch, *texts[4];
     } row[] = {
         { "gfx942",
-          { "compiler for gfx942 is not installed", "amdclang, clang-20, clang-19, clang, hipcc",
+          { "no compiler for gfx942 is installed", "amdclang, clang-20, clang-19, clang, hipcc",
             "/nowhere/bin", "KSWEEP_HIPCC" } },
         { "sm_90",
-          { "compiler for sm_90 is not installed", "looked for nvcc in PATH", "/nowhere/bin",
+          { "no compiler for sm_90 is installed", "looked for nvcc in PATH", "/nowhere/bin",
             "KSWEEP_NVCC" } },
     };
     struct place *p = *state;
@@ -407,7 +407,7 @@ static void test_choice_of_compiler(void **state)
     use_gpu(p, "gfx950", "{\"index\": 1}");
     must_setenv("KSWEEP_HIPCC", first);
     assert_int_equal(try_plan(p, NULL, &err), KS_EINVAL);
-    assert_non_null(strstr(err.text, "KSWEEP_HIPCC names does not build for gfx950: amdclang: "));
+    assert_non_null(strstr(err.text, "KSWEEP_HIPCC cannot build for gfx950: amdclang: "));
     assert_non_null(strstr(err.text, "invalid target ID"));
     must_setenv("KSWEEP_HIPCC", "/no/such/hipcc");
     assert_int_equal(try_plan(p, NULL, &err), KS_EINVAL);

@@ -123,7 +123,7 @@ static void test_built(void **state)
     ks_buf_clear(&text);
     assert_false(ks_build_lacks_judge(p->build, &text));
     ks_build_print_judge(p->build, &text);
-    assert_string_equal(ks_buf_text(&text), "judge        fp32, fp16, bf16\n");
+    assert_string_equal(ks_buf_text(&text), "GPU verifies fp32, fp16, bf16\n");
     plan(p, NULL);
     assert_int_equal(build_all(p), 0);
     assert_non_null(ks_build_judge(p->build, KS_BF16)); /* from the cache */
@@ -153,7 +153,7 @@ static void test_broken(void **state)
     ks_buf_clear(&text);
     ks_build_print_judge(p->build, &text);
     assert_non_null(
-        strstr(ks_buf_text(&text), "judge        fp16, bf16; the host verifies fp32: "));
+        strstr(ks_buf_text(&text), "GPU verifies fp16, bf16; the host verifies fp32: "));
     ks_buf_clear(&text);
     p->grid.problems.rows[0].dtype = KS_BF16; /* what no problem needs is not missed */
     assert_false(ks_build_lacks_judge(p->build, &text));
@@ -176,7 +176,7 @@ static void test_plugin(void **state)
     assert_int_equal(ks_build_n_units(p->build), 0);
     assert_null(ks_build_obstacle(p->build));
     assert_true(ks_build_lacks_judge(p->build, &text));
-    assert_non_null(strstr(ks_buf_text(&text), "fp32: the compiler that KSWEEP_HIPCC names"));
+    assert_non_null(strstr(ks_buf_text(&text), "fp32: the compiler in KSWEEP_HIPCC"));
     p->grid.job.kernels[0].plugin[0] = '\0'; /* who is measured does need it */
     assert_int_equal(try_plan(p, NULL, &err), KS_EINVAL);
     must_setenv("KSWEEP_HIPCC", NULL);

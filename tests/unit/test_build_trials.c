@@ -30,11 +30,11 @@ static void test_objects_are_tried(void **state)
     static const struct {
         const char *name, *reason;
     } bad[] = {
-        { "messy_load_aborts_0", "loading its object ends the process by signal 6" },
-        { "messy_load_exits_0", "loading its object ends the process with status 0" },
+        { "messy_load_aborts_0", "loading its object kills the process with signal 6" },
+        { "messy_load_exits_0", "loading its object ends the process with exit status 0" },
         { "messy_load_thread_0", "a constructor left 1 thread running" },
-        { "messy_unload_aborts_0", "unloading its object ends the process by signal 6" },
-        { "messy_exit_exits_0", "unloading its object ends the process with status 0" },
+        { "messy_unload_aborts_0", "unloading its object kills the process with signal 6" },
+        { "messy_exit_exits_0", "unloading its object ends the process with exit status 0" },
     };
     struct place *p = *state;
     const struct ks_build_options opt = { .worker = KS_BINARY_DIR "/bin/ksweep-worker" };
@@ -112,8 +112,10 @@ static void test_trial_without_a_worker(void **state)
         const char *script, *reason;
     } row[] = {
         { NULL, "cannot be started: No such file" },
-        { "echo 'ksweep-worker: this kernel takes no call filter' >&2; exit 91",
-          "what was compiled cannot be tried here: this kernel takes no call filter" },
+        { "echo 'ksweep-worker: the operating system does not accept a system call filter' >&2; "
+          "exit 91",
+          "compiled objects cannot be load-tested on this host: the operating system does not "
+          "accept a system call filter" },
     };
     struct place *p = *state;
     char worker[600];

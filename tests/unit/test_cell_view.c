@@ -54,11 +54,11 @@ static void test_checks(void **state)
     r->n_checked_launches = 42;
     r->check_seed = 0xabc;
     check_line_of(r, "  checks ",
-                  "  checks    output of 42 launches looked at, seed 0000000000000abc");
+                  "  checks    output of 42 launches checked, seed 0000000000000abc");
     r->verified_over_timed = 1.5;
     check_line_of(r, "  checks ",
-                  "  checks    output of 42 launches looked at, seed 0000000000000abc, verified "
-                  "samples 1.500 times the others");
+                  "  checks    output of 42 launches checked, seed 0000000000000abc, verified "
+                  "samples take 1.500 times as long as the others");
     free(r);
 }
 
@@ -78,8 +78,8 @@ static void test_device(void **state)
     r->clock_min_mhz = 1700;
     r->after.temperature_c = 61;
     r->throttle_reasons = 5;
-    check_line(r, "  device    clock 1900 MHz before, 1800 after, 1750 MHz while timed, "
-                  "lowest 1700 MHz, up to 400 W, 61 degrees, held back (reasons 0x5)");
+    check_line(r, "  device    clock 1900 MHz before, 1800 after, 1750 MHz while timed, lowest "
+                  "1700 MHz, up to 400 W, 61 degrees, throttled (reasons 0x5)");
     free(r);
 }
 

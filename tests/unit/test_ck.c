@@ -308,16 +308,16 @@ static void what_is_absent_has_its_meaning(void **state)
 static const struct {
     const char *text, *says;
 } mistakes[] = {
-    { "{\"variant\": \"forwards\"}", "c.json:1: variant: 'forwards' is no value of trait "
-                                     "'direction', did you mean 'forward'" },
-    { "{\"variant\": \"4d_fwd\"}", "'4d_fwd' is no value of trait 'direction'" },
-    { "{\"variant\": \"d_fwd\"}", "'d_fwd' is no value of trait 'direction'" },
-    { "{\"variant\": \"\"}", "'' is no value of trait 'direction'" },
+    { "{\"variant\": \"forwards\"}",
+      "c.json:1: variant: 'forwards' is not a value of trait 'direction', did you mean 'forward'" },
+    { "{\"variant\": \"4d_fwd\"}", "'4d_fwd' is not a value of trait 'direction'" },
+    { "{\"variant\": \"d_fwd\"}", "'d_fwd' is not a value of trait 'direction'" },
+    { "{\"variant\": \"\"}", "'' is not a value of trait 'direction'" },
     { "{\"variant\": 1}", "variant" },
     { "{\"trait_config\": {}}", "key 'variant' is missing" },
     { "{\"variant\": \"forward\", \"trait_confg\": {}}", "trait_config" },
     { "{\"variant\": \"forward\", \"k_block_per_cu\": 1}", "k_block_per_cu" },
-    { "{\"variant\": \"forward\", \"trait_config\": []}", "an object is wanted here" },
+    { "{\"variant\": \"forward\", \"trait_config\": []}", "expected an object" },
     { "{\"variant\": \"3d_fwd\", \"trait_config\": {\"ndim_spatial\": {\"values\": [2]}}}",
       "'3d_fwd' and ndim_spatial differ" },
     { T("\"pipelines\": {\"values\": [\"mem\"]}"), "did you mean 'pipeline'" },
@@ -326,36 +326,36 @@ static const struct {
     { T("\"dtype\": {\"values\": [\"bf16\"]}"), "dtype" },
     { T("\"pipeline\": [\"mem\"]"), "{ \"values\": [..] } or" },
     { T("\"pipeline\": {\"values\": [\"compv33\"]}"),
-      "trait_config.pipeline.values[0]: 'compv33' is no value of trait 'pipeline', did you "
+      "trait_config.pipeline.values[0]: 'compv33' is not a value of trait 'pipeline', did you "
       "mean" },
     { T("\"pipeline\": {\"value\": [\"mem\"]}"), "did you mean 'values'" },
-    { T("\"pipeline\": {\"values\": []}"), "at least one value is wanted" },
-    { T("\"pipeline\": {\"values\": [\"mem\", \"mem\"]}"), "value 'mem' stands twice" },
-    { T("\"double_smem_buffer\": {\"values\": [2]}"), "'2' is no value of trait" },
+    { T("\"pipeline\": {\"values\": []}"), "expected at least one value" },
+    { T("\"pipeline\": {\"values\": [\"mem\", \"mem\"]}"), "duplicate value 'mem'" },
+    { T("\"double_smem_buffer\": {\"values\": [2]}"), "'2' is not a value of trait" },
     { T("\"double_smem_buffer\": {\"values\": [\"no\"]}"), "double_smem_buffer.values[0]" },
-    { T("\"explicit_gemm\": {\"values\": [true]}"), "'1' is no value of trait 'explicit_gemm'" },
+    { T("\"explicit_gemm\": {\"values\": [true]}"), "'1' is not a value of trait 'explicit_gemm'" },
     { T("\"two_stage\": {\"values\": [true]}"), "the rules exclude every combination" },
     { T("\"num_groups_to_merge\": {\"values\": [1], \"min\": 1}"), "num_groups_to_merge.min" },
     { T("\"num_groups_to_merge\": {\"min\": 1, \"max\": 3, \"step\": 1}"),
-      "'3' is no value of trait 'num_groups_to_merge'" },
+      "'3' is not a value of trait 'num_groups_to_merge'" },
     { "{\"variant\": \"forward\", \"tile_config\": {\"tile_m\": {\"values\": [48]}}}",
-      "no tile has tile_m 48" },
+      "no tile has tile_m = 48" },
     { "{\"variant\": \"forward\", \"tile_config\": {\"tile_m\": {\"values\": [16]}, "
       "\"tile_n\": "
       "{\"values\": [128]}}}",
-      "leaves no tile" },
+      "leaves no value of tile" },
     { "{\"variant\": \"forward\", \"tile_config\": {\"tile_mn\": {\"values\": [16]}}}",
       "did you mean 'tile_m'" },
     { G("\"tile_m\": {\"min\": 64, \"max\": 256}"), "key 'step' is missing" },
     { G("\"tile_m\": {\"min\": 64, \"max\": 256, \"step\": 0}"), "step > 0" },
     { G("\"tile_m\": {\"min\": 64, \"max\": 32, \"step\": 32}"), "min <= max" },
     { G("\"tile_m\": {\"min\": 64, \"max\": 256, \"step\": 32, \"exclude\": [100]}"),
-      "tile_config.tile_m.exclude: names a value that the range does not have" },
-    { G("\"tile_m\": {\"min\": 60, \"max\": 64, \"step\": 1}"), "'60' is no value of trait" },
+      "tile_config.tile_m.exclude: excludes a value that is not in the range" },
+    { G("\"tile_m\": {\"min\": 60, \"max\": 64, \"step\": 1}"), "'60' is not a value of trait" },
     { G("\"tile_m\": {\"min\": 0, \"max\": 5000, \"step\": 1}"), "more than 1024 values" },
     { "{\"tile_config\": {}, \"trait_config\": {\"pad_m\": {\"values\": [\"True\"]}}}",
       "pad_m.values[0]" },
-    { "{\"tile_config\": {}, \"k_block_per_cu\": 9}", "'9' is no value of trait" },
+    { "{\"tile_config\": {}, \"k_block_per_cu\": 9}", "'9' is not a value of trait" },
 };
 
 static void mistakes_are_named(void **state)
@@ -413,7 +413,8 @@ static void suffixes_are_read(void **state)
 
 static void archs_cannot_run_everything(void **state)
 {
-    static const char no_kernel[] = "family ck has no kernel of its own: a plug-in supplies it";
+    static const char no_kernel[] =
+        "family ck has no kernel of its own: name a plug-in that has it";
     static const char within[] = "compute pipelines schedule within a wave";
     static const struct {
         const char *arch, *tail, *missing;
@@ -439,7 +440,7 @@ static void archs_cannot_run_everything(void **state)
         { "gfx950", "fp32_2d_128x64x128_compv6_intrawave",
           "the tiles do not fit into 160 KiB of LDS" },
         { "gfx1100", "bf16_2d_64x64x64_compv3_intrawave",
-          "family ck knows nothing of arch gfx1100" },
+          "family ck does not support arch gfx1100" },
         { "native", "bf16_2d_64x64x64_compv3_intrawave", no_kernel },
     };
 

@@ -53,7 +53,7 @@ static const struct {
     { "{\"tile_config\": {}, \"operation\": \"gemm_stream\"}",
       "'gemm_stream' is not known, did you mean 'gemm_streamk'" },
     { "{\"tile_config\": {}, \"streamk_config\": {\"reduction_strategy\": [\"wood\"]}}",
-      "streamk_config.reduction_strategy[0]: 'wood' is no value" },
+      "streamk_config.reduction_strategy[0]: 'wood' is not a value" },
     { "{\"tile_config\": {}, \"operation\": \"grouped_gemm\", \"streamk_config\": "
       "{\"reduction_strategy\": [\"tree\"]}}",
       "only Stream-K GEMMs have it" },
@@ -64,22 +64,22 @@ static const struct {
     { "{\"tile_config\": {}, \"tunable_params\": {\"tile\": {\"values\": [128]}}}",
       "tunable_params.tile: " },
     { "{\"tile_config\": {}, \"arch_tile_config\": {\"gfx942\": {\"tile_m\": {\"values\": [1]}}}}",
-      "arch_tile_config.gfx942.tile_m.values[0]: '1' is no value" },
+      "arch_tile_config.gfx942.tile_m.values[0]: '1' is not a value" },
     { "{\"tile_config\": {}, \"arch_tile_config\": {\"gfx942\": 1}}",
-      "arch_tile_config.gfx942: an object" },
+      "arch_tile_config.gfx942: expected an object" },
 #define P(entries) "{\"tile_config\": {}, \"problem\": {" entries "}}"
     { P("\"layout_a\": {\"values\": [\"r\"]}"), "layout_a, layout_b and layout_c go together" },
-    { P("\"layout_a\": {\"values\": [\"r\", \"c\"]}"), "one value is wanted" },
+    { P("\"layout_a\": {\"values\": [\"r\", \"c\"]}"), "expected one value" },
     { P("\"layout_a\": {\"values\": [\"row\"]}"), "'row' is neither r (rows) nor c (columns)" },
-    { P("\"layout_a\": \"r\""), "problem.layout_a: { \"values\": [..] } is wanted" },
+    { P("\"layout_a\": \"r\""), "problem.layout_a: expected { \"values\": [..] }" },
     { P("\"layout_a\": {\"values\": [\"r\"]}, \"layout_b\": {\"values\": [\"r\"]}, \"layout_c\": "
         "{\"values\": [\"c\"]}"),
-      "'rrc' is no value of trait 'matrix_layout'" },
+      "'rrc' is not a value of trait 'matrix_layout'" },
     { P("\"datatype_a\": {\"values\": [\"fp8\"]}, \"datatype_b\": {\"values\": [\"bf8\"]}"),
       "A and B of different types" },
     { P("\"datatype\": {\"values\": [\"fp8\"]}, \"datatype_c\": {\"values\": [\"fp8\"]}"),
       "results of type 'fp8' are not supported: those of fp8 are fp16" },
-    { P("\"datatype\": {\"values\": [\"int4\"]}"), "'int4' is no value of trait 'dtype'" },
+    { P("\"datatype\": {\"values\": [\"int4\"]}"), "'int4' is not a value of trait 'dtype'" },
     { P("\"layout\": {\"values\": [\"rcr\"]}"), "problem.layout" },
     { "{\"tile_config\": {}, \"trait_config\": {\"layout\": {\"values\": [\"rcr\"]}}, "
       "\"problem\": {\"layout_a\": {\"values\": [\"r\"]}, \"layout_b\": {\"values\": [\"r\"]}, "
@@ -156,10 +156,11 @@ static const struct {
       "{\"values\": [\"mem\"]}}}",
       "ck_grouped_gemm", NULL },
     /* other operations compute something else */
-    { "gemm_multi_d/configs", "a.json", BARE, NULL, "is a config of gemm_multi_d by its path" },
+    { "gemm_multi_d/configs", "a.json", BARE, NULL,
+      "by its path this is a config of gemm_multi_d" },
     { "grouped_gemm_quant/grouped_gemm_tensorquant/configs", "a.json", BARE, NULL,
-      "is a config of grouped_gemm_tensorquant by its path" },
-    { "batched_gemm", "a.json", BARE, NULL, "is a config of batched_gemm by its path" },
+      "by its path this is a config of grouped_gemm_tensorquant" },
+    { "batched_gemm", "a.json", BARE, NULL, "by its path this is a config of batched_gemm" },
     { "mx_gemm", "a.json", "{\"variant\": \"3d_fwd\"}", "ck", NULL },
 };
 

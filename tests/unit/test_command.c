@@ -212,7 +212,7 @@ static void every_command_line_has_its_end(void **state)
         { { "make" }, 2, "", NULL, "tool make: missing argument; usage: tool make THING [-j N]" },
         { { "make", "a", "b" }, 2, "", NULL, "tool make: too many arguments; usage: tool make" },
         { { "make", "a", "--job", "3" }, 2, "", NULL, "unknown option '--job'; did you mean" },
-        { { "make", "a", "-j", "10" }, 2, "", NULL, "tool make: -j: 10 is outside [1, 9]" },
+        { { "make", "a", "-j", "10" }, 2, "", NULL, "-j: 10 is not in the range 1 to 9" },
         { { "list", "--to" }, 2, "", NULL, "unknown option '--to'" },
         { { "--version" }, 0, "", "tool 1.2\n", NULL },
         { { "--help" }, 0, "", "  make        Makes things.\n", NULL },
@@ -226,7 +226,7 @@ static void every_command_line_has_its_end(void **state)
         { { "help", "--bash" }, 0, "", "    \"make \"*) options=\"-j --jobs", NULL },
         { { "help", "--bash" }, 0, "", "words=\"make list help\"", NULL },
         { { "help", "--bash" }, 0, "", "= list ] && words=\" all\"", NULL },
-        { { "make", "--jbos", "--help" }, 0, "", "how many at a time, 1 to 9 (default 2)", NULL },
+        { { "make", "--jbos", "--help" }, 0, "", "how many at a time (1 to 9; default 2)", NULL },
         { { "make", "-h" }, 0, "", "where to\n", NULL },
     };
 

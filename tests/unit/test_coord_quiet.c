@@ -265,10 +265,10 @@ static void test_busy_machine(void **state)
     most->stolen = 0.05;
     tell_device(most->switches_per_s * 0.4, most->stolen * 0.4);
     tell_device(-1, -1); /* not known */
-    assert_int_equal(n_told("busy before anything is measured"), 0);
+    assert_int_equal(n_told("busy before the first measurement"), 0);
     tell_device(most->switches_per_s * 0.6, 0);
     tell_device(0, most->stolen * 0.6);
-    assert_int_equal(n_told("busy before anything is measured"), 2);
+    assert_int_equal(n_told("busy before the first measurement"), 2);
     for (uint32_t k = 0; k < 30; k++) {
         const uint64_t id = m->grid->instances[k].id;
         sim_announce(m, 1, problem(0), id, 1);
@@ -278,7 +278,7 @@ static void test_busy_machine(void **state)
     }
     ks_coord_tell_noise(m->coord, "ksweep again");
     assert_int_equal(n_told("18 of 30 measured cells are contaminated"), 1);
-    assert_int_equal(n_told("measure them again when it is quiet: ksweep again"), 1);
+    assert_int_equal(n_told("measure them again when the machine is idle: ksweep again"), 1);
     fclose(m->log.copy);
     m->log.copy = NULL;
     sim_close(m);

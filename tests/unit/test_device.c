@@ -267,7 +267,7 @@ static const struct bad_artefact {
     { "image_for_a_gpu",
       TABLE_OF_ONE "static const char *const k[] = { \"k0\" };\n"
                    "const struct ks_abi_image ks_kernel_image = { \"image\", 5, k };",
-      "holds kernels of a GPU" },
+      "contains kernels for a GPU" },
     { "image_empty",
       TABLE_OF_ONE "static const char *const k[] = { \"k0\" };\n"
                    "const struct ks_abi_image ks_kernel_image = { \"image\", 0, k };",

@@ -170,7 +170,7 @@ static void test_another_protocol(void **state)
     grid.condition ^= 1;
     assert_int_equal(ks_directory_open(&o, &grid, &log, NULL, NULL, &d, &err), KS_EINVAL);
     assert_non_null(strstr(err.text, "another measurement protocol"));
-    assert_non_null(strstr(err.text, "measure into a new directory (--out)"));
+    assert_non_null(strstr(err.text, "measure into a new directory with --out"));
     assert_null(strchr(err.text, '\n'));
     ks_directory_destroy(d);
     snprintf(path, sizeof(path), "%s/run/journal", dir.root);

@@ -377,7 +377,7 @@ static void test_spec_file(void **state)
         const char *from, *to, *why;
     } rows[] = { { "\"version\": 1", "\"version\": 2", "version 2" },
                  { "\"arithmetic\": 1", "\"arithmetic\": 9", "train the model again" },
-                 { "\"log2_m\"", "\"log2_mm\"", "knows no feature 'log2_mm'" },
+                 { "\"log2_m\"", "\"log2_mm\"", "unknown feature 'log2_mm'" },
                  { "\"kind\": \"problem\"", "\"kind\": \"pair\"", "" },
                  { "\"grouped_conv\"", "\"sort\"", "sort" },
                  { "ksweep feature_spec", "a cake", "a cake" },

@@ -123,9 +123,9 @@ static void a_set_is_filtered(void **state)
         { "tile_m <= 2\nc.pipe == 'slow'", "shift == 0", 2, NULL },
         { "def filter_config(c): return (\n  c.tile_m <= 2)", "pipe == 'fast'", 2, NULL },
         { "tile_m <= 2\ntile_n > 3", "", 0, "f.txt:2:1: unknown name 'tile_n', did you mean" },
-        { "tile_m > 2\n  pipe != 'slwo'", "", 0, "f.txt:2:11: 'slwo' is no value of 'pipe'" },
+        { "tile_m > 2\n  pipe != 'slwo'", "", 0, "f.txt:2:11: 'slwo' is not a value of 'pipe'" },
         { "tile_m // shift == 1", "", 0, "f.txt:1:8: division by zero" },
-        { "tile_m > 100", "", 0, "the filter keeps none of the 9 instances" },
+        { "tile_m > 100", "", 0, "the filter excludes all 9 instances" },
     };
 
     (void)state;

@@ -77,9 +77,9 @@ static void test_reasons(void **state)
 
     (void)state;
     ks_floor_reason(&flops, 4.2, text, sizeof(text));
-    assert_string_equal(text, "4.2 ns a call, but 14.3 GFLOP take at least 61 ms at 235 GFLOP/s");
+    assert_string_equal(text, "4.2 ns per call, but 14.3 GFLOP take at least 61 ms at 235 GFLOP/s");
     ks_floor_reason(&bytes, 999.6, text, sizeof(text));
-    assert_string_equal(text, "1 us a call, but 1.2 MB take at least 1.5 us at 800 GB/s");
+    assert_string_equal(text, "1 us per call, but 1.2 MB take at least 1.5 us at 800 GB/s");
 }
 
 /* ---- cells ---- */

@@ -102,8 +102,8 @@ static void refuses_with_a_reason(void **state)
         { "m=2000000 k=2000000", "A: more than 2^40 elements" },
         { "n=2000000 k=2000000", "B: more than 2^40 elements" },
         { "n=2000000 m=2000000", "C: more than 2^40 elements" },
-        { "direction=backward_data", "a gemm has no direction backward_data" },
-        { "layout=ngchw", "a gemm has no layout ngchw" },
+        { "direction=backward_data", "gemm does not have direction backward_data" },
+        { "layout=ngchw", "gemm does not have layout ngchw" },
     };
 
     (void)state;

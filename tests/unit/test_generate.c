@@ -131,42 +131,43 @@ static const struct {
     const char *text, *says;
 } mistakes[] = {
     { "{", "f.json:" },
-    { "[]", "an object { ... } is wanted" },
-    { "{ \"operator\": \"gruoped_conv\", \"sets\": [] }", "f.json:1: operator: no operator" },
+    { "[]", "expected an object { ... }" },
+    { "{ \"operator\": \"gruoped_conv\", \"sets\": [] }", "f.json:1: operator: unknown operator" },
     { "{ \"operator\": \"grouped_conv\" }", "key 'sets' is missing" },
     { "{ \"operator\": \"grouped_conv\", \"sets\": [], \"wy\": 1 }", "did you mean 'why'" },
-    { DOC("3"), "f.json:2: sets[0]: an object" },
+    { DOC("3"), "f.json:2: sets[0]: expected an object" },
     { DOC("{ \"for\": {} }"), "key 'name' is missing" },
     { DOC("{ \"name\": \"a\", \"fro\": {} }"), "did you mean 'for'" },
-    { DOC("{ \"name\": \"a\", \"for\": [] }"), "for: an object" },
-    { DOC("{ \"name\": \"a\", \"let\": [] }"), "let: an object" },
-    { DOC("{ \"name\": \"a\", \"for\": { \"hi\": [] } }"), "hi: a list of values is wanted" },
-    { DOC("{ \"name\": \"a\", \"for\": { \"hi\": 3 } }"), "hi: a list of values is wanted" },
+    { DOC("{ \"name\": \"a\", \"for\": [] }"), "for: expected an object" },
+    { DOC("{ \"name\": \"a\", \"let\": [] }"), "let: expected an object" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi\": [] } }"), "hi: expected a list of values" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi\": 3 } }"), "hi: expected a list of values" },
     { DOC("{ \"name\": \"a\", \"for\": { \"hi\": [1.5] } }"), "hi[0]" },
     { DOC("{ \"name\": \"a\", \"for\": { \"hi\": [\"x\"] } }"), "hi[0]" },
-    { DOC("{ \"name\": \"a\", \"for\": { \"dtype\": [\"fp31\"] } }"), "'fp31' is no known dtype" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"dtype\": [\"fp31\"] } }"),
+      "'fp31' is not a known dtype" },
     { DOC("{ \"name\": \"a\", \"for\": { \"dtype\": [3] } }"), "dtype[0]" },
     { DOC("{ \"name\": \"a\", \"for\": { \"hi,wi\": [[1, 2], [3]] } }"),
-      "a list of 2 values is wanted" },
-    { DOC("{ \"name\": \"a\", \"for\": { \"hi,wi\": [1] } }"), "a list of 2 values" },
-    { DOC("{ \"name\": \"a\", \"for\": { \"hi,hi\": [[1, 2]] } }"), "'hi' stands twice" },
+      "expected a list of 2 values" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi,wi\": [1] } }"), "expected a list of 2 values" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi,hi\": [[1, 2]] } }"), "duplicate 'hi'" },
     { DOC("{ \"name\": \"a\", \"for\": { \"hi\": [1] }, \"let\": { \"hi\": 2 } }"),
-      "'hi' stands twice" },
-    { DOC("{ \"name\": \"a\", \"for\": { \"Hi\": [1] } }"), "'Hi' is no name" },
-    { DOC("{ \"name\": \"a\", \"for\": { \"hi,\": [[1, 2]] } }"), "'' is no name" },
+      "duplicate 'hi'" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"Hi\": [1] } }"), "'Hi' is not a name" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi,\": [[1, 2]] } }"), "'' is not a name" },
     { DOC("{ \"name\": \"a\", \"for\": { \"hj\": [1] } }"),
-      "'hj' is no dim of grouped_conv and no expression uses it, did you mean 'hi'" },
-    { DOC("{ \"name\": \"a\", \"let\": { \"hj\": 1 } }"), "'hj' is no dim" },
+      "'hj' is not a dimension of grouped_conv and no expression uses it, did you mean 'hi'" },
+    { DOC("{ \"name\": \"a\", \"let\": { \"hj\": 1 } }"), "'hj' is not a dimension" },
     { DOC("{ \"name\": \"a\", \"let\": { \"hi\": \"wj\" } }"),
       "set 'a': f.json:2: sets[0].let.hi: column 1: unknown name 'wj'" },
     { DOC("{ \"name\": \"a\", \"let\": { \"hi\": \"wi\", \"wi\": 1 } }"), "unknown name 'wi'" },
     { DOC("{ \"name\": \"a\", \"let\": { \"hi\": \"1 +\" } }"), "unexpected end" },
     { DOC("{ \"name\": \"a\", \"let\": { \"dtype\": \"half\" } }"),
-      "is no known dtype; did you mean 'fp16'?" },
+      "is not a known dtype; did you mean 'fp16'?" },
     { DOC("{ \"name\": \"a\", \"when\": \"hi ==\" }"), "when:" },
     { DOC("{ \"name\": \"a\", \"when\": 3 }"), "when:" },
     { "{ \"operator\": \"gemm\", \"sets\": [\n{ \"name\": \"a\" } ] }",
-      "set 'a': f.json:2: sets[0]: 'direction' is missing: say it in 'let' or 'for'" },
+      "set 'a': f.json:2: sets[0]: 'direction' is missing: set it in 'let' or 'for'" },
     { "{ \"operator\": \"gemm\", \"let\": { \"direction\": \"forward\", \"layout\": \"nhwgc\" "
       "},"
       " \"sets\": [ { \"name\": \"a\" } ] }",
@@ -253,7 +254,7 @@ static void too_many_combinations_of_all_sets(void **state)
     put_list(&b, "n", 1001);
     ks_buf_printf(&b, "%s ] }", rest);
     assert_int_equal(generate(&set, ks_buf_text(&b), false, &err), KS_EINVAL);
-    if (!strstr(err.text, "f.json:2: sets[1]: the document has more than 1000000 combinations"))
+    if (!strstr(err.text, "f.json:2: sets[1]: the file has more than 1000000 combinations"))
         fail_msg("%s", err.text);
     assert_int_equal(set.n_taken, 2);
     ks_problem_set_release(&set);

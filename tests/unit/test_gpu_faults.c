@@ -71,7 +71,8 @@ static void test_lost(void **state)
     assert_non_null(strstr(b.err.text, "CUDA_ERROR_LAUNCH_FAILED (719)"));
     b.stub->sticky = 0;
     assert_int_equal(b.dev->ops->upload(b.dev, b.c, &word, 4, &b.err), KS_EDEVLOST);
-    assert_non_null(strstr(b.err.text, "nothing runs after CUDA_ERROR_LAUNCH_FAILED (719)"));
+    assert_non_null(
+        strstr(b.err.text, "the device is unusable since CUDA_ERROR_LAUNCH_FAILED (719)"));
     assert_int_equal(b.dev->ops->download(b.dev, &word, b.c, 4, &b.err), KS_EDEVLOST);
     assert_int_equal(b.dev->ops->fill(b.dev, b.c, 1, 4, &b.err), KS_EDEVLOST);
     assert_int_equal(b.dev->ops->alloc(b.dev, 4, &p, &b.err), KS_EDEVLOST);

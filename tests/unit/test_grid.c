@@ -343,9 +343,9 @@ static void a_family_of_gpus_serves_both(void **state)
           { { "g_simt", NULL }, { "g_mfma", "matrix instruction of AMD" }, { "g_mma", NULL } } },
         { GPU("hip", "emu"), { { "g_simt", NULL }, { "g_mfma", NULL }, { "g_mma", NULL } } },
         { GPU("hip", "gfx1100"),
-          { { "g_simt", "family gpu knows nothing of arch gfx1100" },
-            { "g_mfma", "family gpu knows nothing of arch gfx1100" },
-            { "g_mma", "family gpu knows nothing of arch gfx1100" } } },
+          { { "g_simt", "family gpu does not support arch gfx1100" },
+            { "g_mfma", "family gpu does not support arch gfx1100" },
+            { "g_mma", "family gpu does not support arch gfx1100" } } },
         { GPU("host", "x86-64"),
           { { "g_simt", "family is for another backend than the job's device" },
             { "g_mfma", "family is for another backend than the job's device" },
@@ -363,7 +363,8 @@ static void a_family_of_gpus_serves_both(void **state)
 /* Names and traits without code: every cell says why, but for the simulated device. */
 static void a_family_may_have_no_kernel(void **state)
 {
-    static const char no_kernel[] = "family ck has no kernel of its own: a plug-in supplies it";
+    static const char no_kernel[] =
+        "family ck has no kernel of its own: name a plug-in that has it";
     static const char *const small[][2] = {
         { "grouped_conv_forward_bf16_2d_64x64x64_compv3_intrawave", no_kernel },
         { "grouped_conv_forward_bf16_2d_128x128x64_compv3_intrawave_gm2", no_kernel },
@@ -437,7 +438,7 @@ static void helpers_are_installed(void **state)
                                "\"device\": {\"backend\": \"cuda\", \"arch\": \"sm_90\"}}",
                           &g, &err),
                      KS_EINVAL);
-    if (!strstr(err.text, "instance 'judge_") || !strstr(err.text, "is named twice"))
+    if (!strstr(err.text, "duplicate instance 'judge_"))
         fail_msg("%s", err.text);
 }
 
@@ -468,8 +469,8 @@ static void mistakes_are_named(void **state)
           "device.arch: 'gfx942' is no CPU of backend host: native, or a level of", KS_EINVAL },
         { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"backend\": "
                     "\"hip\"}}",
-          "device.arch: no device says here what 'native' is for backend hip: name one, such as "
-          "gfx942",
+          "device.arch: 'native' cannot be resolved: this host shows no device of backend hip; "
+          "name an arch, such as gfx942",
           KS_EINVAL },
         { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"backend\": "
                     "\"hip\", \"arch\": \"sm_90\"}}",
@@ -482,7 +483,7 @@ static void mistakes_are_named(void **state)
           "grouped_conv forward fp32 nhwgc, problem is grouped_conv forward bf16 2d nhwgc: choose ",
           KS_EINVAL },
         { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"measure\": {\"racing\": true}}",
-          "racing is now measure.rounds", KS_EINVAL },
+          "racing was replaced by measure.rounds", KS_EINVAL },
     };
 
     (void)state;

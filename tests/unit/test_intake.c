@@ -140,7 +140,7 @@ static const struct expected files[] = {
       CK_NAME ",0,4,64,128,1,1,8,8,1,3,3,1,1,1,0,1,1,1,1,1,0.25,1,32768\n"
       "grouped_conv_forward_bf16_2d_16x64x64_compv3_intrawave_gm2,0,4,64,128,1,1,8,8,1,3,3,1,1,1,0,1,1,1,1,1,"
       "0.5,1,30000\nmine_forward_bf16,0,4,64,128,1,1,8,8,1,3,3,1,1,1,0,1,1,1,1,1,0.5,1,3000\n",
-      &ks_intake_ck, { .n_lists = 0 }, { 0 }, { 0 }, { 0 }, NULL, "is no name of a grouped convolution", 0 },
+      &ks_intake_ck, { .n_lists = 0 }, { 0 }, { 0 }, { 0 }, NULL, "is not the name of a grouped convolution", 0 },
     { "oracle_gfx942.csv", CK24
       CK_NAME ",0,4,64,128,1,1,8,8,1,3,3,1,1,1,0,1,1,1,1,1,0.25,1,32768\n"
       "grouped_conv_forward_bf16_2d_16x64x64_compv3_intrawave_gm2,0,4,64,128,1,1,8,8,1,3,3,1,1,1,0,1,1,1,1,1,"
@@ -202,11 +202,11 @@ static const struct expected files[] = {
       { .n_lists = 1, .n_rows = 1, .n_stored = 1, .n_cut = 1 }, { 2e6 }, { 1 }, { IMPORTED }, "W",
       "direction=backward_weight dtype=fp16 layout=nhwgc", 0 },
     { "profiler_results.json", "{\"stats\": {}, \"results\": [{\"elapsed_time\": 1, \"stdout\": \"" CUT_OUTPUT "\"}]}",
-      &ks_intake_profiler_results, { 0 }, { 0 }, { 0 }, { 0 }, NULL, "all outputs are cut to 500 characters", 0 },
+      &ks_intake_profiler_results, { 0 }, { 0 }, { 0 }, { 0 }, NULL, "all outputs are truncated to 500 characters", 0 },
     { "r.json", "{\"stats\": 1, \"elapsed_time\": 1, \"results\": 1}", &ks_intake_profiler_results, { 0 }, { 0 }, { 0 },
-      { 0 }, NULL, "is wanted", 0 },
+      { 0 }, NULL, "expected", 0 },
     { "r.json", "{\"stats\": 1, \"results\": [{\"elapsed_time\": 1, \"command\": \"make\", \"stdout\": \"x\"}]}",
-      &ks_intake_profiler_results, { 0 }, { 0 }, { 0 }, { 0 }, NULL, "'make' is no command", 0 },
+      &ks_intake_profiler_results, { 0 }, { 0 }, { 0 }, { 0 }, NULL, "'make' is not a command", 0 },
     { "conv.json", KTT(KTT_RESULT("8", "{\"Duration\": 2.5}, {\"Duration\": 1}", "Ok") ","
                        KTT_RESULT("9", "", "ComputationFailed")), &ks_intake_ktt,
       { .n_lists = 2, .n_rows = 2, .n_stored = 2, .n_failed = 1 }, { 3500, -1 }, { 1, 10 }, { IMPORTED, MARKED(KS_FL_UNCONFIRMED) }, "8",
@@ -350,7 +350,7 @@ static void bad_files_are_one_error(void **state)
         { FDB, "", "no results", &ks_intake_fdb },
         { FDB, "\n\n", "no results", &ks_intake_fdb },
         { FDB, KEY "=" GEMM("1") "\nx", ":2: no '='", &ks_intake_fdb },
-        { FDB, KEY "=" GEMM("1") "\n1-2=" GEMM("1"), ":2: the key has not", &ks_intake_fdb },
+        { FDB, KEY "=" GEMM("1") "\n1-2=" GEMM("1"), ":2: the key does not have", &ks_intake_fdb },
         { FDB, KEY "=" GEMM("-1"), ":1: entry 1: the time", &ks_intake_fdb },
         { FDB, KEY "=" GEMM("1e999"), ":1: entry 1: the time", &ks_intake_fdb },
         { FDB, KEY "=" GEMM("0x1"), ":1: entry 1: the time", &ks_intake_fdb },
@@ -362,25 +362,25 @@ static void bad_files_are_one_error(void **state)
         { "a.csv", CK17 CK_NAME ",7,1,32,64,1,56,56,2,2,2,2,0,0,fast,1,50176\n",
           ":2: 'fast' is not a number", &ks_intake_ck },
         { "a.csv", CK17 CK_NAME ",7,1,32\n", ":2: 4 fields", &ks_intake_ck },
-        { "a_T4.json", "{\"results\": [", "a_T4.json:1: the file ends", &ks_intake_t4 },
+        { "a_T4.json", "{\"results\": [", "a_T4.json:1: the file is truncated", &ks_intake_t4 },
         { "a_T4.json", T4("fortnights", T4_OK("1", "1")), "unknown unit of time", &ks_intake_t4 },
         { "a_T4.json", T4("ms", T4_OK("1", "-1")), "a negative time", &ks_intake_t4 },
         { "a_T4.json", T4("ms", T4_OK("1", "\"1\"")), "number", &ks_intake_t4 },
         { "a_T4.json", T4("ms", T4_OK("1", "1e300")), "more than 31 years", &ks_intake_t4 },
         { "a_T4.json", T4("ms", "{\"configuration\": {}}"), "without a configuration",
           &ks_intake_t4 },
-        { "a_T4.json", T4("ms", T4_OK("1", "1")) "x", "something follows", &ks_intake_t4 },
+        { "a_T4.json", T4("ms", T4_OK("1", "1")) "x", "data after the last", &ks_intake_t4 },
         { "a_T4.json", T4("ms", T4_OK("1", "1") " " T4_OK("2", "1")),
           "expected the end of the text", &ks_intake_t4 },
         { "a_T4.json", T4("ms", T4_OK("1", "1 1")), "value from line 1 on", &ks_intake_t4 },
-        { "a.json", "{\"cache\": {" ENTRY("1", "1") "}}", "without `tune_params_keys`",
+        { "a.json", "{\"cache\": {" ENTRY("1", "1") "}}", "must come after `tune_params_keys`",
           &ks_intake_kernel_tuner },
         { "a.json", CACHE "\"1\": {\"x\": 1}}}", "no value of parameter 'y'",
           &ks_intake_kernel_tuner },
         { "a.json", CACHE, "no results", &ks_intake_kernel_tuner },
         { "a.json", KTT(KTT_RESULT("1", "", "Strange")), "unknown status 'Strange'",
           &ks_intake_ktt },
-        { "a.json", "{\"Results\": [" KTT_RESULT("1", "", "Ok") "]}", "without `Metadata`",
+        { "a.json", "{\"Results\": [" KTT_RESULT("1", "", "Ok") "]}", "must come after `Metadata`",
           &ks_intake_ktt },
     };
 

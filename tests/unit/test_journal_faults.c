@@ -375,7 +375,7 @@ static void an_unlinked_directory_is_noticed(void **state)
     assert_int_equal(rename(other.journal, d.journal), 0);
     kit_append(j, 0);
     assert_int_equal(ks_journal_sync(j, NULL, &err), KS_EIO);
-    assert_non_null(strstr(err.text, "gone or replaced"));
+    assert_non_null(strstr(err.text, "removed or replaced"));
     ks_journal_abandon(j);
     kit_dir_remove(&other);
     kit_dir_remove(&d);

@@ -136,7 +136,7 @@ static void check_claim(const char *dir, const struct claim *c, struct ks_journa
 static void who_may_take_over(void **state)
 {
     static const struct claim rows[] = {
-        { "here", "now", ME, 0, 1, false, true, "runs on this host", 0 },
+        { "here", "now", ME, 0, 1, false, true, "on this host", 0 },
         { "here", "now", ME, 0, 900, false, true, "900 s ago", 0 }, /* stopped, but there */
         { "here", "now", ME, 0, 1, true, false, NULL, 0 },
         { "here", "now", DEAD, 0, 1, false, false, NULL, 0 },
@@ -151,7 +151,7 @@ static void who_may_take_over(void **state)
         /* the same host in another PID namespace: its process numbers mean nothing here */
         { "here", "now", DEAD, 0, 59, false, true, "in another container", 8 },
         { "here", "now", ME, 0, 60, false, false, NULL, 8 },
-        { "here", "now", ME, 0, 1, false, true, "runs on this host", 7 },
+        { "here", "now", ME, 0, 1, false, true, "on this host", 7 },
         { "here", "now", DEAD, 0, 1, false, false, NULL, 7 },
     };
 

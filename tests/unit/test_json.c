@@ -81,15 +81,15 @@ static void bad_strings(void **state)
         { "\"a\\", "t.json:1: expected one of \"\\/bfnrtu after a backslash, found the end of the "
                    "text" },
         { "\"\\x\"", "t.json:1: expected one of \"\\/bfnrtu after a backslash, found 'x'" },
-        { "\"a\nb\"", "t.json:1: a string holds the raw control character 0x0a" },
-        { "\"a\tb\"", "t.json:1: a string holds the raw control character 0x09" },
+        { "\"a\nb\"", "t.json:1: a string contains the control character 0x0a" },
+        { "\"a\tb\"", "t.json:1: a string contains the control character 0x09" },
         { "\"\\u12g4\"", "t.json:1: expected four hexadecimal digits after \\u, found 'g'" },
         { "\"\\u12", "t.json:1: expected four hexadecimal digits after \\u, found the end of the "
                      "text" },
-        { "\"\\u0000\"", "t.json:1: a string holds the character \\u0000" },
-        { "\"\\ud800\"", "t.json:1: \\ud800 is half of a surrogate pair" },
-        { "\"\\udc00\"", "t.json:1: \\udc00 is half of a surrogate pair" },
-        { "\"\\ud800\\u0041\"", "t.json:1: \\ud800\\u0041 is no surrogate pair" },
+        { "\"\\u0000\"", "t.json:1: a string contains the character \\u0000" },
+        { "\"\\ud800\"", "t.json:1: \\ud800 is one half of a surrogate pair" },
+        { "\"\\udc00\"", "t.json:1: \\udc00 is one half of a surrogate pair" },
+        { "\"\\ud800\\u0041\"", "t.json:1: \\ud800\\u0041 is not a surrogate pair" },
         { "\"\x80\"", "t.json:1: byte 0x80 is not valid UTF-8" },
         { "\"\xc0\x80\"", "t.json:1: byte 0xc0 is not valid UTF-8" },
         { "\"\xc1\xbf\"", "t.json:1: byte 0xc1 is not valid UTF-8" },
@@ -106,7 +106,7 @@ static void bad_strings(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         refuses(rows[i].text, strlen(rows[i].text), rows[i].want);
-    refuses("\"a\0b\"", 5, "t.json:1: a string holds the raw control character 0x00");
+    refuses("\"a\0b\"", 5, "t.json:1: a string contains the control character 0x00");
     refuses("1\0", 2, "t.json:1: expected the end of the text, found byte 0x00");
 }
 

@@ -163,7 +163,7 @@ static void mistakes_are_named(void **state)
     } rows[] = {
         { "x.json", "y.json", NULL },
         { "\"count\": 1", "\"count\": 2",
-          "k.json:1: metadata.count: says 2, but there are 1 kernels" },
+          "k.json:1: metadata.count: is 2, but the file has 1 kernels" },
         { "\"arch\"", "\"arc\"", "metadata.arc: unknown key 'arc'; did you mean 'arch'?" },
         { "\"config_files\": [\"x.json\"]", "\"config_files\": [1]",
           "metadata.config_files[0]: expected a string, found a whole number" },
@@ -172,20 +172,20 @@ static void mistakes_are_named(void **state)
         { "\"family\": \"tiny\"", "\"family\": \"tint\"",
           "kernels[0].family: 'tint' is not among metadata.families" },
         { "\"slow\"", "\"slwo\"",
-          "k.json:5: kernels[0].traits.pipe: 'slwo' is no value of trait 'pipe', did you mean "
+          "k.json:5: kernels[0].traits.pipe: 'slwo' is not a value of trait 'pipe', did you mean "
           "'slow'" },
         { ", \"fixed\": 7", "",
-          "trait 'fixed' is missing: has the family gained it since the export?" },
+          "trait 'fixed' is missing: if the family gained it since, export the config again" },
         { "\"shift\": 0", "\"shift\": 0, \"tile_n\": 3",
           "unknown key 'tile_n'; did you mean 'tile_m'?" },
-        { "\"shift\": 0", "\"shift\": 1", "kernels[0]: a rule of its family forbids 't_slow_m1'" },
+        { "\"shift\": 0", "\"shift\": 1", "kernels[0]: a rule of the family excludes 't_slow_m1'" },
         { "\"tile_m\": 1", "\"tile_m\": 2", "'t_slow_m1' with id " },
         { "t_slow_m1", "t_slow_m2", "is now 't_slow_m1' with id " },
-        { "\"id\": \"", "\"id\": \"x", "has its family changed since the export?" },
+        { "\"id\": \"", "\"id\": \"x", "if the family has changed since, export the config again" },
         { "\"id\"", "\"ib\"", "unknown key 'ib'; did you mean 'id'?" },
         { "\"fixed\": 7 }", "\"fixed\": 7 }, \"attributes\": { \"tile_m\": 1 }",
           "unknown key 'tile_m'" },
-        { "[\n", "[ 1,\n", "metadata.count: says 1, but there are 2 kernels" },
+        { "[\n", "[ 1,\n", "metadata.count: is 1, but the file has 2 kernels" },
         { "\"kernels\": [", "\"more\": 1, \"kernels\": [", "unknown key 'more'" },
     };
     const struct place *p = *state;
@@ -222,7 +222,8 @@ static void attributes_are_checked(void **state)
     at[strlen("\"tile_m\": 1")] = '7';
     assert_int_equal(ks_file_replace(p->path, text.data, text.len, &err), 0);
     assert_int_equal(ks_kernel_set_add(&back, p->path, "", NULL, &err), KS_EINVAL);
-    assert_non_null(strstr(err.text, "kernels[0].attributes.tile_m: is 16 by its traits"));
+    assert_non_null(strstr(
+        err.text, "kernels[0].attributes.tile_m: must be 16, which follows from the traits"));
     ks_buf_release(&text);
     ks_kernel_set_release(&set);
     ks_kernel_set_release(&back);

@@ -94,12 +94,12 @@ static void only_whole_texts_are_read(void **state)
     ks_buf_put(&b, "c 3\n", 4);
     opening_fails(ks_buf_text(&b), b.len, "t: cut off: its last line is not 'end DIGEST'");
     ks_buf_release(&b);
-    opening_fails("", 0, "t: its first line does not begin with 'test'");
-    opening_fails("other 2\n", 8, "t: its first line does not begin with 'test'");
+    opening_fails("", 0, "t: the first line must begin with 'test'");
+    opening_fails("other 2\n", 8, "t: the first line must begin with 'test'");
     opening_fails("test 3\nend 0123456789abcdef\n", 28,
                   "t: version 3 of test; this program reads 2");
     opening_fails("test 2222222222222222\n", 22, "version 2222222222 of test");
-    opening_fails("test 2\n\0", 8, "t: holds a byte 0");
+    opening_fails("test 2\n\0", 8, "t: contains a NUL byte");
 }
 
 static void mistakes_are_placed(void **state)
@@ -107,30 +107,31 @@ static void mistakes_are_placed(void **state)
     static const struct {
         const char *line, *want;
     } rows[] = {
-        { "", "t:2: a word without quotes is empty" },
-        { " a", "t:2: a word without quotes is empty" },
-        { "a  b", "t:2: a word without quotes is empty" },
-        { "a ", "t:2: a blank ends the line" },
-        { "a b\"", "t:2: a word without quotes is empty or holds a character that needs them" },
-        { "a b\\", "t:2: a word without quotes" },
-        { "a b\tc", "t:2: a word without quotes" },
+        { "", "t:2: a word that is empty or contains" },
+        { " a", "t:2: a word that is empty or contains" },
+        { "a  b", "t:2: a word that is empty or contains" },
+        { "a ", "t:2: the line ends with a blank" },
+        { "a b\"",
+          "t:2: a word that is empty or contains blanks, quotes or backslashes must be quoted" },
+        { "a b\\", "t:2: a word that is empty or contains" },
+        { "a b\tc", "t:2: a word that is empty or contains" },
         { "a \"b", "t:2: a word has no closing quote" },
-        { "a \"b\\", "t:2: a backslash stands before none of" },
-        { "a \"\\q\"", "t:2: a backslash stands before none of" },
-        { "a \"\\x4\"", "t:2: a backslash stands before none of" },
-        { "a \"\\x00\"", "t:2: a backslash stands before none of" },
+        { "a \"b\\", "t:2: a backslash must be followed by" },
+        { "a \"\\q\"", "t:2: a backslash must be followed by" },
+        { "a \"\\x4\"", "t:2: a backslash must be followed by" },
+        { "a \"\\x00\"", "t:2: a backslash must be followed by" },
         { "a \"b\"c", "t:2: a blank must follow a closing quote" },
-        { "a \"\t\"", "t:2: a word holds the raw control character 0x09" },
+        { "a \"\t\"", "t:2: a word contains the control character 0x09" },
         { "b 1 2 3", "t:2: expected a line 'a', found 'b'" },
         { "a 1 2", "t:2: 'a' has 2 words, expected 3" },
-        { "a 1 x 3", "t:2: 'x' is no whole number" },
-        { "a 1 - 3", "t:2: '-' is no whole number" },
+        { "a 1 x 3", "t:2: 'x' is not a whole number" },
+        { "a 1 - 3", "t:2: '-' is not a whole number" },
         { "a 1 9223372036854775808 3", "t:2: 9223372036854775808 is not from 0 to 5" },
         { "a 1 6 3", "t:2: 6 is not from 0 to 5" },
         { "a 1 -1 3", "t:2: -1 is not from 0 to 5" },
-        { "a 1 2 0123456789abcde", "t:2: '0123456789abcde' are not 16 hex digits" },
+        { "a 1 2 0123456789abcde", "t:2: '0123456789abcde' is not 16 hex digits" },
         { "a longer 2 0123456789abcdef", "t:2: 'longer' has more than 5 characters" },
-        { "a short 2 0123456789abcdef", "t:2: the text ends where a line 'b' is expected" },
+        { "a short 2 0123456789abcdef", "t:2: expected a line 'b', found the end of the file" },
     };
 
     (void)state;

@@ -158,7 +158,7 @@ static void argv_errors_name_the_word(void **state)
         { "-q", NULL, "unknown option '-q'" },
         { "--max-time", NULL, "--max-time needs TIME" },
         { "-r", NULL, "-r needs N" },
-        { "-r", "0", "-r: 0 is outside [1, 64]" },
+        { "-r", "0", "-r: 0 is not in the range 1 to 64" },
         { "--repeats=3q", NULL, "--repeats: '3q' is not a whole number" },
         { "-kv", NULL, "'-kv': -k takes no value" },
         { "--keep=maybe", NULL, "--keep: 'maybe' is neither yes nor no" },
@@ -229,10 +229,10 @@ static void bad_values(void **state)
     static const struct {
         const char *name, *value, *want;
     } rows[] = {
-        { "repeats", "0", "repeats: 0 is outside [1, 64]" },
-        { "repeats", "65", "outside" },
+        { "repeats", "0", "repeats: 0 is not in the range 1 to 64" },
+        { "repeats", "65", "not in the range" },
         { "repeats", "1.5", "not a whole number" },
-        { "repeats", "-1", "not a whole number of 0 or more" },
+        { "repeats", "-1", "not a whole number >= 0" },
         { "repeats", " 1", "not a whole number" },
         { "repeats", "", "not a whole number" },
         { "repeats", "4294967297", "too large" },
@@ -244,15 +244,15 @@ static void bad_values(void **state)
         { "limit", "1e999", "not a finite number" },
         { "limit", "0.5x", "not a number" },
         { "limit", "0.5z", "not a number" },
-        { "limit", "-0.1", "outside" },
+        { "limit", "-0.1", "not in the range" },
         { "limit", ".", "not a finite number" },
-        { "max-time", "5d", "none of the units" },
-        { "max-time", "99ms", "outside" },
+        { "max-time", "5d", "unknown unit" },
+        { "max-time", "99ms", "not in the range" },
         { "max-time", "30", "max-time: '30' has no unit: write 30s, 30m or 30h" },
         { "max-time", "0.0005s", "milliseconds" },
         { "max-time", "soon", "not a number" },
-        { "backend", "hop", "unknown choice 'hop'; did you mean 'hip'? known are host, hip, cuda" },
-        { "backend", "metal", "unknown choice 'metal'; known are host, hip, cuda" },
+        { "backend", "hop", "unknown value 'hop'; did you mean 'hip'? known are host, hip, cuda" },
+        { "backend", "metal", "unknown value 'metal'; known are host, hip, cuda" },
         { "keep", "1", "neither yes nor no" },
         { "max_tme", "1s", "unknown option 'max_tme'; did you mean 'max-time'?" },
         { "", "1", "unknown option ''" },
@@ -287,7 +287,7 @@ static void wrong_tables_are_found(void **state)
         { good, { .name = "m", .type = KS_OPT_BOOL, .def = "no", .arg = "N", .help = "x" }, "arg" },
         { good,
           { .name = "m", .type = KS_OPT_U32, .def = "9", .max = 8, .arg = "N", .help = "x" },
-          "outside" },
+          "not in the range" },
         { good,
           { .name = "m",
             .type = KS_OPT_U32,
@@ -296,7 +296,7 @@ static void wrong_tables_are_found(void **state)
             .max = 8,
             .arg = "N",
             .help = "x" },
-          "min is above max" },
+          "'min' is greater than 'max'" },
         { good,
           { .name = "m",
             .type = KS_OPT_ENUM,
@@ -305,10 +305,10 @@ static void wrong_tables_are_found(void **state)
             .arg = "N",
             .help = "x" },
           "no choices" },
-        { good, good, "stands twice" },
+        { good, good, "duplicate name" },
         { { .name = "n", .letter = 'x', .type = KS_OPT_BOOL, .def = "no", .help = "x" },
           { .name = "m", .letter = 'x', .type = KS_OPT_BOOL, .def = "no", .help = "x" },
-          "letter 'x' stands twice" },
+          "duplicate letter 'x'" },
     };
 
     (void)state;
@@ -331,11 +331,11 @@ static bool has(const struct ks_buf *text, const char *line)
 static void help_and_markdown_show_the_table(void **state)
 {
     static const char *const help_lines[] = {
-        "  -r, --repeats N              timed launches per cell, 1 to 64 (default 20)\n",
-        "      --max-time TIME          stop after this, ms, s, m or h, from 100ms to 1h (default "
+        "  -r, --repeats N              timed launches per cell (1 to 64; default 20)\n",
+        "      --max-time TIME          stop after this (ms, s, m or h, from 100ms to 1h; default "
         "60s)\n",
-        "  -b, --backend NAME           device backend: host hip cuda (default host)\n",
-        "  -k, --keep                   keep scratch files (default no)\n",
+        "  -b, --backend NAME           device backend (host, hip, cuda; default host)\n",
+        "  -k, --keep                   keep scratch files\n",
         "  -o, --out DIR                where to\n",
         "--help",
     };
@@ -371,13 +371,13 @@ static void help_fits_the_width(void **state)
     (void)state;
     ks_buf_init(&text);
     ks_opt_help(table, 60, &text);
-    assert_true(has(&text, "  -r, --repeats N              timed launches per cell, 1\n"
-                           "                               to 64 (default 20)\n"));
+    assert_true(has(&text, "  -r, --repeats N              timed launches per cell (1\n"
+                           "                               to 64; default 20)\n"));
     ks_buf_clear(&text);
     ks_opt_help(table, 40, &text);
     assert_true(has(&text, "  -r, --repeats N\n"
-                           "      timed launches per cell, 1 to 64\n"
-                           "      (default 20)\n"));
+                           "      timed launches per cell (1 to 64;\n"
+                           "      default 20)\n"));
     ks_buf_release(&text);
 }
 

@@ -184,7 +184,7 @@ static void native_is_what_the_device_says(void **state)
     assert_int_equal(ks_seat_card(b.job, b.warden, &card, &err), 0);
     assert_int_equal(ks_seat_native(b.job, &card, &err), KS_EINVAL);
     assert_non_null(strstr(err.text, "name one, such as sm_90"));
-    assert_non_null(strstr(err.text, "none is to be seen here: no libcuda.so.1 here"));
+    assert_non_null(strstr(err.text, "none is visible here: no libcuda.so.1 here"));
     assert_string_equal(b.job->device.arch_text, "native");
     end(&b);
 }
@@ -199,12 +199,12 @@ static void a_seat_has_its_device_and_no_other(void **state)
     } rows[] = {
         { "right", ONE("0000:01:00.0", "A") "echo arch=gfx942; echo units=7", NULL },
         { "another", ONE("0000:02:00.0", "B") "echo arch=gfx942",
-          "told to see A at 0000:01:00.0 (ROCR_VISIBLE_DEVICES=0) sees B at 0000:02:00.0" },
+          "restricted to A at 0000:01:00.0 (ROCR_VISIBLE_DEVICES=0) sees B at 0000:02:00.0" },
         { "another place", ONE("0000:02:00.0", "A") "echo arch=gfx942",
-          "told to see A at 0000:01:00.0 (ROCR_VISIBLE_DEVICES=0) sees A at 0000:02:00.0" },
-        { "both", TWO "echo arch=gfx942", "only sees 2 devices" },
+          "restricted to A at 0000:01:00.0 (ROCR_VISIBLE_DEVICES=0) sees A at 0000:02:00.0" },
+        { "both", TWO "echo arch=gfx942", "sees 2 devices" },
         { "another arch", ONE("0000:01:00.0", "A") "echo name=old; echo arch=gfx90a",
-          "the device at 0000:01:00.0 (old) is gfx90a, the job is for gfx942" },
+          "the device at 0000:01:00.0 (old) is gfx90a, but the job is for gfx942" },
     };
     struct ks_rank_seat *seat = calloc(1, sizeof *seat);
     char script[512], host[64] = "";
@@ -264,7 +264,7 @@ static void a_device_is_found_again(void **state)
             assert_int_equal(seat->visible.n, 1);
             assert_string_equal(seat->visible.text[0], rows[i].want);
         } else {
-            assert_non_null(strstr(err.text, "none of the 2 that are to be seen here (ROCR_V"));
+            assert_non_null(strstr(err.text, "not one of the 2 that are visible here (ROCR_V"));
         }
         end(&b);
     }
@@ -366,8 +366,9 @@ static void a_driver_may_lag_behind_the_compiler(void **state)
     } rows[] = {
         { "580.65.06 CUDA 13.0",
           "gcc (Debian) 12.2.0; Cuda compilation tools, release 13.1, V13.1.80",
-          "nvcc is of CUDA 13.1, the driver (580.65.06 CUDA 13.0) knows CUDA 13.0: it loads" },
-        { "CUDA 12.8", "Cuda compilation tools, release 13.0, V13.0.88", "may refuse to load" },
+          "nvcc is from CUDA 13.1, but the driver (580.65.06 CUDA 13.0) supports only CUDA 13.0: "
+          "it loads" },
+        { "CUDA 12.8", "Cuda compilation tools, release 13.0, V13.0.88", "may reject kernels" },
         { "CUDA 13.0", "Cuda compilation tools, release 13.0, V13.0.88", NULL },
         { "CUDA 13.0", "Cuda compilation tools, release 12.10, V12.10.1", NULL },
         { "CUDA 12.9", "Cuda compilation tools, release 12.10, V12.10.1", "CUDA 12.10" },

@@ -102,15 +102,15 @@ static void parse_refuses(void **state)
         int code;
         const char *reason;
     } rows[] = {
-        { "operator=grouped_conv", "operator=pool", KS_EFORMAT, "no operator 'pool'" },
+        { "operator=grouped_conv", "operator=pool", KS_EFORMAT, "unknown operator 'pool'" },
         { "operator=grouped_conv", "operator=gemm", KS_EFORMAT, "'batch=' expected" },
         { "operator=", "op=", KS_EFORMAT, "'operator=' expected at 'op=" },
-        { "dtype=fp32", "dtype=fp8", KS_EFORMAT, "no dtype 'fp8'" },
+        { "dtype=fp32", "dtype=fp8", KS_EFORMAT, "unknown dtype 'fp8'" },
         { " n=1", " n=01", KS_EFORMAT, "not in canonical form" },
         { " n=1", " n=+1", KS_EFORMAT, "not in canonical form" },
-        { " n=1", " n=", KS_EFORMAT, "n = '' is no number" },
-        { " n=1", " n=1x", KS_EFORMAT, "n = '1x' is no number" },
-        { " n=1", " n=99999999999999999999", KS_EFORMAT, "is no number" },
+        { " n=1", " n=", KS_EFORMAT, "n = '' is not a number" },
+        { " n=1", " n=1x", KS_EFORMAT, "n = '1x' is not a number" },
+        { " n=1", " n=99999999999999999999", KS_EFORMAT, "is not a number" },
         { " n=1", " n=0000000000000000000000000000000001", KS_EFORMAT, "too long" },
         { " n=1", "", KS_EFORMAT, "'n=' expected" },
         { " n=1", "  n=1", KS_EFORMAT, "'n=' expected" },

@@ -105,17 +105,17 @@ static const struct {
       "f.csv:2: column 36: control character 0x0d" },
 
     { HEAD "grouped_conv,upward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
-      "f.csv:2: column 2 (direction): 'upward' is no known direction" },
+      "f.csv:2: column 2 (direction): 'upward' is not a known direction" },
     { HEAD "grouped_conv,forward,fp31,nhwgc,4,8,1,9,9,1,3,3\n", "column 3 (dtype): 'fp31'" },
     { HEAD "grouped_conv,forward,float32,nhwgc,4,8,1,9,9,1,3,3\n",
-      "'float32' is no known dtype; did you mean 'fp32'? Known are fp32, fp16, bf16" },
+      "'float32' is not a known dtype; did you mean 'fp32'? Known are fp32, fp16, bf16" },
     { HEAD "grouped_conv,forward,fp32,nchw,4,8,1,9,9,1,3,3\n",
-      "'nchw' is no known layout; did you mean 'ngchw'?" },
+      "'nchw' is not a known layout; did you mean 'ngchw'?" },
     { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,3\n",
       "f.csv:2: 11 fields, the header has 12 columns" },
     { HEAD "#\n\ngrouped_conv,forward,fp32,nhwgc,0,8,1,9,9,1,3,3\n", "f.csv:4: c_total = 0" },
     { HEAD "gruoped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
-      "f.csv:2: column 1: no operator 'gruoped_conv'; known: grouped_conv" },
+      "f.csv:2: column 1: unknown operator 'gruoped_conv'; known are grouped_conv" },
     { HEAD ROW "gemm,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
       "f.csv:3: column 1 (operator): 'gemm' is not grouped_conv, the operator below the header "
       "in "
@@ -134,13 +134,14 @@ static const struct {
       "k_total = 6 is not divisible by g = 4" },
     { "operator,direction,dtype,layout,c_totl\n" ROW,
       "f.csv:1: column 5: unknown column 'c_totl', did you mean 'c_total'" },
-    { "operator,direction,dtype,layout,hi,hi\n" ROW, "f.csv:1: column 6: 'hi' stands twice" },
+    { "operator,direction,dtype,layout,hi,hi\n" ROW, "f.csv:1: column 6: duplicate 'hi'" },
     { "operator,direction,dtype,c_total\n" ROW, "f.csv:1: column 'layout' is missing" },
-    { "direction,operator\n" ROW, "f.csv:1: column 1: 'direction', but the first column must" },
+    { "direction,operator\n" ROW,
+      "f.csv:1: column 1: the first column must be 'operator', not 'direction'" },
     { "# nothing\n", "f.csv: no header" },
     { "", "f.csv: no header" },
-    { HEAD "\"grouped_conv,forward\n", "f.csv:2: quote is not closed" },
-    { HEAD "\"grouped_conv\"x,forward\n", "f.csv:2: text behind a closing quote" },
+    { HEAD "\"grouped_conv,forward\n", "f.csv:2: closing quote is missing" },
+    { HEAD "\"grouped_conv\"x,forward\n", "f.csv:2: text after a closing quote" },
     { "operator,direction,dtype,layout,hi,name\n"
       "grouped_conv,forward,fp32,nhwgc,9,"
       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -200,7 +201,7 @@ static void a_bad_header_ends_the_list(void **state)
     ks_problem_set_init(&set);
     assert_int_equal(ks_importers[0]->read(&set, text, sizeof text - 1, "f.csv", false, &err),
                      KS_EFORMAT);
-    assert_string_equal(err.text, "f.csv:3: the header is no text");
+    assert_string_equal(err.text, "f.csv:3: the header is not text");
     ks_problem_set_release(&set);
 }
 

@@ -60,7 +60,7 @@ static const struct {
     { "",
       "operator=gemm direction=forward dtype=fp16 layout=nhwgc batch=1 m=8 n=8 k=8 trans_a=0 "
       "trans_b=0",
-      "ckProfiler", "! ckProfiler is only run for grouped convolutions" },
+      "ckProfiler", "! ckProfiler is only used for grouped convolutions" },
     /* 2^31 elements and more want 64-bit offsets. */
     { "",
       CONV("forward", "fp16", "nhwgc") " ndim=2 n=2048 g=1 c_total=1024 k_total=8 di=1 hi=32 "
@@ -145,14 +145,13 @@ static const struct {
       "Best configuration parameters:\nname: Y (instance 2)\navg_time: 1\ntflops: 3\n"
       "GB/s: 4, SplitK -1",
       "ok \"" NAME_X "\" #0 t=2000000 f=3e+12 b=4000000000 k=-1/4 v " NAME_X_TRAITS
-      "\nwrong_result \"" NAME_X "\" #0 t=1000000 f=3e+12 b=4000000000 k=2/2 "
-      "?the program's check of the result failed " NAME_X_TRAITS
-      "\nok \"Y\" #0 t=1000000 f=3e+12 b=4000000000 k=-1 v\n"
+      "\nwrong_result \"" NAME_X "\" #0 t=1000000 f=3e+12 b=4000000000 k=2/2 ?the program found "
+      "the result wrong " NAME_X_TRAITS "\nok \"Y\" #0 t=1000000 f=3e+12 b=4000000000 k=-1 v\n"
       "= 3 2 0 1 0 0 1 end found 2 valid 3 best Y 1000000" },
     /* a failure of an instance without a line of its own; a crash in the middle of a line */
     { "", "Fail info: A<1>\nPerf:    1 ms, 2 TFlops, 3 GB/s, B\nPerf:    7 ms, 2 TF",
-      "wrong_result \"A<1>\" #0 ?the program's check of the result failed kind=A +1\n"
-      "ok \"B\" #0 t=1000000 f=2e+12 b=3000000000\n= 2 1 0 1 0 0 1" },
+      "wrong_result \"A<1>\" #0 ?the program found the result wrong kind=A +1\nok \"B\" #0 "
+      "t=1000000 f=2e+12 b=3000000000\n= 2 1 0 1 0 0 1" },
     /* a listing */
     { "{\"version\": \"2026\"}",
       "\nValid instances for this problem:\n[0] P<1, 2> (SplitK=4 (best occupancy))\n"
@@ -259,11 +258,13 @@ static void test_setup(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    profiler_refuses("ckprofiler", "{\"version\": \"2023\"}", "'2023' is none of 2024, 2025, 2026");
+    profiler_refuses("ckprofiler", "{\"version\": \"2023\"}",
+                     "'2023' is not one of 2024, 2025, 2026");
     profiler_refuses("ckprofiler", "{\"verfy\": \"cpu\"}", "verfy");
     profiler_refuses("ckprofiler", "{\"split_k\": \"some\"}", "neither a number nor");
-    profiler_refuses("ckprofiler", "{\"split_k\": -7}", "-7 is not within -1 to 4096, nor \"all\"");
-    profiler_refuses("ckprofiler", "[]", "an object is wanted");
+    profiler_refuses("ckprofiler", "{\"split_k\": -7}",
+                     "-7 is not in the range -1 to 4096, nor \"all\"");
+    profiler_refuses("ckprofiler", "[]", "expected an object");
 }
 
 /* An id is of the adapter, version, operator, direction, dtype, layout, name, split-k, ordinal. */

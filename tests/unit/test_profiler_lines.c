@@ -44,10 +44,9 @@ static void test_rows(void **state)
           "{\"name\": \"b\", \"perf\": {\"ms\": \"0.25\"}, \"status\": \"FAIL\"}\n"
           "{\"name\": \"c\", \"status\": \"SKIP\"}\n{\"name\": \"d\"}\n{\"name\": \"a,b<1>\", "
           "\"perf\": {\"ms\": 1}, \"status\": \"odd\"}\n{torn",
-          "ok \"a,b<1>\" #0 t=1500000 f=2e+12 tile=64\nwrong_result \"b\" #0 t=250000\n"
-          "unsupported \"c\" #0\nuntrusted \"d\" #0 ?no time was printed\n"
-          "untrusted \"a,b<1>\" #1 t=1000000 ?the program says 'odd', which options.outcomes does "
-          "not translate\n= 5 1 1 1 2 0 2" },
+          "ok \"a,b<1>\" #0 t=1500000 f=2e+12 tile=64\nwrong_result \"b\" #0 t=250000\nunsupported "
+          "\"c\" #0\nuntrusted \"d\" #0 ?no time was printed\nuntrusted \"a,b<1>\" #1 t=1000000 "
+          "?the program printed 'odd', which options.outcomes does not list\n= 5 1 1 1 2 0 2" },
         { csv,
           "hello, world\n\"Op, name\",us,GB/s\n\"x \"\"y\"\", z\",12.5,3\r\nq,oops,1\n"
           "short\n\"Op, name\",us,GB/s\nlast,1e1,",
@@ -83,7 +82,7 @@ static void test_command(void **state)
           "\"{ho}x{wo}x{do}\", \"{direction} {dtype}\", \"{{{layout}}}\"]",
           "./b --n=4 c64/32k64 28x28x1 'FWD bf16' '{nhwgc}'" },
         { "[\"{program}\", \"{m}\"]", "! this problem of grouped_conv has no 'm'" },
-        { "[\"{program}\", \"{ndim}\"]", "! ndim 2 is not among options.words.ndim" },
+        { "[\"{program}\", \"{ndim}\"]", "! ndim 2 is missing in options.words.ndim" },
     };
     struct ks_problem p = profiler_problem(CONV);
 
@@ -112,29 +111,29 @@ static void test_refused(void **state)
         { "{\"comand\": []}", "comand" },
         { "{\"command\": \"x\"}", "list of words" },
         { "{\"command\": [\"{nn}\"]}", "unknown field '{nn}'" },
-        { "{\"command\": [\"{n\"]}", "stands alone" },
-        { "{\"command\": [\"n}\"]}", "stands alone" },
+        { "{\"command\": [\"{n\"]}", "write it twice" },
+        { "{\"command\": [\"n}\"]}", "write it twice" },
         { "{\"command\": [\"x\"]}", "\"output\" must be" },
-        { "{\"command\": [\"x\"], \"output\": \"xml\"}", "'xml' is none of" },
+        { "{\"command\": [\"x\"], \"output\": \"xml\"}", "'xml' is not one of" },
         { "{\"command\": [\"x\"], \"output\": \"json\"}", "\"fields\"" },
         { "{\"command\": [\"x\"], \"output\": \"json\", \"fields\": {\"time\": \"t\"}}",
           "\"instance\" is missing" },
-        { "{\"command\": [\"x\"], \"output\": \"pattern\"}", "go together" },
+        { "{\"command\": [\"x\"], \"output\": \"pattern\"}", "must be given together" },
         { "{\"command\": [\"x\"], \"output\": \"pattern\", \"pattern\": \"(?<time>x)\"}",
-          "no group names the instance" },
+          "the pattern needs a group for the instance" },
         { "{\"command\": [\"x\"], \"output\": \"pattern\", \"pattern\": \"(?<instance>x\"}",
           "regular expression" },
         { "{\"command\": [\"x\"], \"output\": \"pattern\", \"pattern\": \"(?<in stance>x)\"}",
-          "a group's name" },
+          "the name of a group" },
         { "{\"command\": [\"x\"], \"output\": \"pattern\", \"pattern\": "
           "\"(?<instance>a)(?<instance>b)\"}",
           "two groups" },
         { "{\"command\": [\"x\"], \"output\": \"json\", \"fields\": {\"instance\": \"n\"}, "
           "\"units\": {\"time\": \"min\"}}",
-          "'min' is none of" },
+          "'min' is not one of" },
         { "{\"command\": [\"x\"], \"output\": \"json\", \"fields\": {\"instance\": \"n\"}, "
           "\"outcomes\": {\"X\": \"crashed\"}}",
-          "'crashed' is none of" },
+          "'crashed' is not one of" },
         { "{\"command\": [\"x\"], \"output\": \"json\", \"fields\": {\"instance\": \"n\"}, "
           "\"words\": {\"dtyp\": {}}}",
           "did you mean 'dtype'" },

@@ -50,7 +50,7 @@ static void test_commands(void **state)
                                            "stride_w=1 dilation_d=1 dilation_h=1 dilation_w=1 "
                                            "pad_d_lo=0 pad_h_lo=1 pad_w_lo=1 "
                                            "pad_d_hi=0 pad_h_hi=1 pad_w_hi=2",
-          NULL, "! MIOpenDriver pads both sides alike, the problem does not" },
+          NULL, "! MIOpenDriver has one padding for both sides, the problem has two" },
     };
 
     (void)state;
@@ -140,9 +140,11 @@ static void test_running(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    profiler_refuses("miopendriver", "{\"mode\": \"best\"}", "none of find, immediate, solutions");
-    profiler_refuses("miopendriver", "{\"mode\": \"immediate\", \"search\": true}", "belongs to");
-    profiler_refuses("miopendriver", "{\"iterations\": 0}", "not within 1 to");
+    profiler_refuses("miopendriver", "{\"mode\": \"best\"}",
+                     "not one of find, immediate, solutions");
+    profiler_refuses("miopendriver", "{\"mode\": \"immediate\", \"search\": true}",
+                     "needs \"mode\"");
+    profiler_refuses("miopendriver", "{\"iterations\": 0}", "not in the range 1 to");
 }
 
 int main(void)

@@ -147,7 +147,7 @@ static void test_details(void **state)
     assert_non_null(strstr(ks_buf_text(&b),
                            "  rank 3   measuring       25 done  node\\n1  b0.head  "
                            "(silent for 6 s)\n"));
-    assert_non_null(strstr(ks_buf_text(&b), "failures  8 since the start, the last:\n"
+    assert_non_null(strstr(ks_buf_text(&b), "failures  8 since the start, most recent:\n"
                                             "  crashed b0.head kernel: \\x1b[2Jsegfault\n"
                                             "    ksweep cell 'a dir' fedcba9876543210:"
                                             "0000000000000000\n"));

@@ -69,8 +69,8 @@ static void test_refused(void **state)
     } rows[] = {
         { "missing", "No such file" },
         { "link", "is a symbolic link" },
-        { "pipe", "is no regular file" },
-        { "dir", "is no regular file" },
+        { "pipe", "is not a regular file" },
+        { "dir", "is not a regular file" },
     };
     const struct so_place *p = *state;
     char path[512], to[512];

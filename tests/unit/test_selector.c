@@ -277,10 +277,10 @@ static void test_other_models_are_refused(void **state)
                  { "\"num_class\":\"0\",\"num_feature\":\"",
                    "\"num_class\":\"0\",\"num_feature\":\"-", "features" },
                  { "\"split_type\":[0", "\"split_type\":[1", "categorical" },
-                 { "\"left_children\":[1", "\"left_children\":[0", "no tree" },
+                 { "\"left_children\":[1", "\"left_children\":[0", "do not form a tree" },
                  { "\"left_children\":[1,", "\"left_children\":[", "equal length" },
                  { "\"trees\":[", "\"threes\":[", "no trees" },
-                 { "\"learner\"", "\"loner\"", "no model" },
+                 { "\"learner\"", "\"loner\"", "not a model" },
                  { "{", "", "" } };
     struct made *m = *state;
     const char *text = ks_buf_text(&m->json);

@@ -264,14 +264,14 @@ static void test_protocol(void **state)
     expect_protocol_error(&c, "before the set-up");
     start_host(&c, &quick, -1); /* a cell of a problem nobody announced */
     send_cell(&c, f, &f->problem, "good", 0);
-    expect_protocol_error(&c, "not the one in hand");
+    expect_protocol_error(&c, "not the current one");
     start_host(&c, &quick, -1); /* an id that is not that of the text */
     renamed.id ^= 1;
     child_problem(&c, &renamed, 0);
-    expect_protocol_error(&c, "is called");
+    expect_protocol_error(&c, "has the id");
     start_host(&c, &quick, -1); /* something that is no request */
     child_send(&c, KS_F_MSG_ACK, NULL);
-    expect_protocol_error(&c, "no request");
+    expect_protocol_error(&c, "unexpected frame type");
     start_host(&c, &quick, -1); /* damage */
     assert_int_equal(ks_write_all(c.to, junk, sizeof(junk), NULL), 0);
     close(c.to);

@@ -381,7 +381,7 @@ static void frames_of_a_later_version(void **state)
     assert_int_equal(t.n_pending, 1);
     assert_int_equal(ks_store_check(p->file, &c, &err), 0);
     assert_int_equal(c.n_findings, 1);
-    assert_non_null(strstr(ks_buf_text(&c.findings), "2 frames are whole but hold values"));
+    assert_non_null(strstr(ks_buf_text(&c.findings), "2 frames are intact but contain values"));
     assert_non_null(strstr(ks_buf_text(&c.notes), "1 frames of unknown types"));
     assert_true(c.is_compared);
     ks_buf_release(&c.findings);

@@ -267,7 +267,7 @@ static void a_flipped_byte_of_the_journal_is_found(void **state)
     flip(segment, (off_t)(b.len * 3 / 4), 0x01);
     c = checked(p->dir[0]); /* no results.h5 in there */
     assert_int_equal(c.n_findings, 0);
-    assert_non_null(strstr(ks_buf_text(&c.notes), "torn end"));
+    assert_non_null(strstr(ks_buf_text(&c.notes), "incomplete end"));
     release(&c);
     ks_buf_release(&b);
 }

@@ -161,7 +161,7 @@ static void test_drain(void **state)
     start(&c, f, 1);
     run(&c, f, "drain");
     assert_int_equal(f->rec.outcome, KS_O_LAUNCH_FAILED);
-    assert_non_null(strstr(f->rec.reason, "the key of the references is gone"));
+    assert_non_null(strstr(f->rec.reason, "the key of the references is lost"));
     status = child_wait(&c);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == KS_WORKER_EXIT_DEVICE);
     child_release(&c);

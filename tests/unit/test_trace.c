@@ -174,13 +174,13 @@ static void what_is_no_trace_is_refused_with_its_place(void **state)
 {
     static const char *const rows[][2] = {
         { "", "byte 0: the file is empty" },
-        { "hello", "byte 0: no JSON" },
-        { "\x0a\x12\x08\x02\x10", "Perfetto's own form" },
+        { "hello", "byte 0: not JSON" },
+        { "\x0a\x12\x08\x02\x10", "a native Perfetto trace" },
         { "{\"traceEvents\"", "byte 14: expected a key and a colon" },
-        { "{\"traceEvents\":[]}", "holds no events" },
-        { "{\"a\":1}", "no traceEvents array" },
+        { "{\"traceEvents\":[]}", "has no events" },
+        { "{\"a\":1}", "neither a traceEvents array" },
         { "{1:2}", "byte 1: expected a key in quotes" },
-        { "{\"a\":}", "byte 5: no JSON value" },
+        { "{\"a\":}", "byte 5: not a JSON value" },
     };
 
     (void)state;
@@ -304,7 +304,7 @@ static void gzip_members_follow_each_other_and_may_be_cut(void **state)
     assert_null(t->dirt.damage);
     ks_trace_release(t);
     assert_int_equal(read_text(b.data, b.len - 9, &t, &err), 0);
-    assert_non_null(strstr(t->dirt.damage, "ends early"));
+    assert_non_null(strstr(t->dirt.damage, "is truncated"));
     assert_true(t->links.n_kernels >= 1);
     ks_trace_release(t);
     assert_int_equal(read_text(b.data, 12, &t, &err), KS_EFORMAT);

@@ -246,14 +246,15 @@ static void error_against_the_truth(void **state)
 static void bad_kernels_are_named(void **state)
 {
     static const char *const rows[][2] = {
-        { "[]", "k: a JSON object of device times is wanted" },
-        { "", "k: a JSON object of device times is wanted" },
+        { "[]", "k: expected a JSON object of device times" },
+        { "", "k: expected a JSON object of device times" },
         { "{\"a\":5}", "k: \"a\" is not an object" },
         { "{\"a\":{}}", "k: \"a\" has no \"kernel_time\"" },
-        { "{\"a\":{\"kernel_time\":-1}}", "k: \"a\": \"kernel_time\" is no number" },
-        { "{\"a\":{\"kernel_time\":NaN}}", "k: \"a\": \"kernel_time\" is no number" },
-        { "{\"a\":{\"kernel_time\":1,\"stream\":\"x\"}}", "k: \"a\": \"stream\" is no number" },
-        { "{\"a\":{\"kernel_time\":1},\"a\":{\"kernel_time\":1}}", "more than once" },
+        { "{\"a\":{\"kernel_time\":-1}}", "k: \"a\": \"kernel_time\" is not a usable number" },
+        { "{\"a\":{\"kernel_time\":NaN}}", "k: \"a\": \"kernel_time\" is not a usable number" },
+        { "{\"a\":{\"kernel_time\":1,\"stream\":\"x\"}}",
+          "k: \"a\": \"stream\" is not a usable number" },
+        { "{\"a\":{\"kernel_time\":1},\"a\":{\"kernel_time\":1}}", "duplicate key" },
         { "{\"a\":{\"kernel_time\":1}", "not JSON" },
     };
 

@@ -91,7 +91,7 @@ static const struct row rows[] = {
       NULL },
     { "aten::mv", "[[2,3],[3]]", "[\"float\",\"float\"]", "", 12, 4.0 * (6 + 3 + 2), NULL },
     { "aten::mm", "[[2,3],[4,4]]", "[\"float\",\"float\"]", "", 0, 4.0 * (6 + 16),
-      "inner dims differ" },
+      "inner dimensions differ" },
     { "aten::mm", "[[2,3],[3,4]]", "[\"\",\"\"]", "", 0, 0, "no shapes" },
     { "aten::mm", "[[0,3],[3,4]]", "[\"float\",\"float\"]", "", 0, 4.0 * 12, NULL },
     /* fp8 with scales and a bias; the output is bf16, then fp8, then of an unknown type */
@@ -107,7 +107,7 @@ static const struct row rows[] = {
       48, 0, NULL },
     { "aten::einsum", "[[],[[5,2,3],[5,3,4]],[]]", "[\"\",\"TensorList\",\"\"]", "", 0, 0, NULL },
     { "aten::einsum", "[[],[[2,3],[4,4]],[]]", "[\"\",\"TensorList\",\"\"]",
-      "[\"ij,jk->ik\",\"\",\"\"]", 0, 0, "does not fit" },
+      "[\"ij,jk->ik\",\"\",\"\"]", 0, 0, "does not match" },
     { "aten::einsum", "[[],[[2,3],[3,4],[4]],[]]", "[\"\",\"TensorList\",\"\"]",
       "[\"ij,jk,k->i\",\"\",\"\"]", 0, 0, "two operands" },
     /* attention: 2 heads, 3 queries, 5 keys, widths 4 and 6 */

@@ -269,7 +269,7 @@ static void execution_traces(void **state)
             ks_import_trace.read(&set, texts[i], strlen(texts[i]) - 2, "f", false, &err), 0);
         assert_int_equal(set.n, 1);
         assert_int_equal(set.n_refused, 1);
-        assert_non_null(strstr(set.refusals[0].reason, "the text ends inside the events"));
+        assert_non_null(strstr(set.refusals[0].reason, "the file ends inside the events"));
         ks_problem_set_release(&set);
     }
 }

@@ -437,7 +437,7 @@ static void change_cells(const char *dir)
     ks_buf_put(&changed, text.data, (size_t)(rest - ks_buf_text(&text)));
     ks_buf_printf(&changed, "%s", first);
     damage(dir, "oof.csv", ks_buf_text(&changed));
-    refused(dir, KS_EFORMAT, "out of order or there already");
+    refused(dir, KS_EFORMAT, "duplicate cell, or cells not in order");
     while (strncmp(rest, first, 16) == 0)
         rest = strchr(rest, '\n') + 1;
     ks_buf_clear(&changed);
@@ -490,12 +490,12 @@ static void directory_comes_back(void **state)
     assert_int_equal(ks_model_write(dir, &in, &options, &t, &about, &json, &json, &err), 0);
     same_model(&t, &c, dir);
     assert_int_equal(ks_model_write(dir, &in, &options, &t, &about, &json, &json, &err), KS_EEXIST);
-    refused(root, KS_ENOENT, "is no model directory");
+    refused(root, KS_ENOENT, "is not a model directory");
     change_cells(dir);
     damage(dir, "oof.csv", "problem_id,fold\n");
-    refused(dir, KS_EFORMAT, "oof.csv:1: another header");
+    refused(dir, KS_EFORMAT, "oof.csv:1: unexpected header");
     damage(dir, "problems.csv", "problem_id,fold,class,uses,canonical\n1,2,3\n");
-    refused(dir, KS_EFORMAT, "problems.csv:2: another number of fields");
+    refused(dir, KS_EFORMAT, "problems.csv:2: unexpected number of fields");
     damage(dir, "manifest.json", "{ \"model_format\": 99 }\n");
     refused(dir, KS_EINVAL, "model format 99");
     assert_int_equal(ks_remove_tree(root, &err), 0);

@@ -303,7 +303,12 @@ static const struct {
     const char *reason;
 } inquiry_rows[] = {
     { KS_DOUBT_SLOWER, { 1e3, 1e3, 1e3, 9e6 }, 1, 0, true, "take 9e+03 times" },
-    { KS_DOUBT_SLOWER, { 1e3, 1e3, 1e3, 9e6 }, 1, 7, true, "times the others" }, /* though noisy */
+    { KS_DOUBT_SLOWER,
+      { 1e3, 1e3, 1e3, 9e6 },
+      1,
+      7,
+      true,
+      "times as long as the others" }, /* though noisy */
     { KS_DOUBT_SLOWER, { 1e6, 1e6, 1e6, 1e6 }, 1, 0, false, "" },
     { KS_DOUBT_SLOWER, { 1e6, 1e6, 1e6, 1e6 }, 1, 3, false, "" },
     { KS_DOUBT_SLOWER, { 1e6, 1e6, 1e6, 1e6 }, 1, 2, false, "" },

@@ -167,13 +167,12 @@ static const struct {
     { "wrong@1-:name=k0_kernel0", KS_O_WRONG_RESULT, "exact data", KS_WORKER_EXIT_OK },
     { "skip@1:name=k0_kernel0", KS_O_NONDETERMINISTIC, "differ", KS_WORKER_EXIT_OK },
     { "skip@2:name=k0_kernel0", KS_O_NONDETERMINISTIC, "differ", KS_WORKER_EXIT_OK },
-    { "skip@6:name=k2_kernel2", KS_O_LAUNCH_FAILED, "task exact: block 0", KS_WORKER_EXIT_DEVICE },
-    { "skip@7:name=k2_kernel3", KS_O_LAUNCH_FAILED, "task real: block 0", KS_WORKER_EXIT_DEVICE },
-    { "skip@6:name=k2_kernel6", KS_O_LAUNCH_FAILED, "task flip: block 0", KS_WORKER_EXIT_DEVICE },
-    { "skip@12:name=k2_kernel5", KS_O_LAUNCH_FAILED, "task digest: block 0",
-      KS_WORKER_EXIT_DEVICE },
-    { "launch@6:name=k2_kernel2", KS_O_LAUNCH_FAILED, "task exact: ", KS_WORKER_EXIT_DEVICE },
-    { "fault@6:name=k2_kernel2", KS_O_LAUNCH_FAILED, "task exact: ", KS_WORKER_EXIT_DEVICE },
+    { "skip@6:name=k2_kernel2", KS_O_LAUNCH_FAILED, "'exact': block 0", KS_WORKER_EXIT_DEVICE },
+    { "skip@7:name=k2_kernel3", KS_O_LAUNCH_FAILED, "'real': block 0", KS_WORKER_EXIT_DEVICE },
+    { "skip@6:name=k2_kernel6", KS_O_LAUNCH_FAILED, "'flip': block 0", KS_WORKER_EXIT_DEVICE },
+    { "skip@12:name=k2_kernel5", KS_O_LAUNCH_FAILED, "'digest': block 0", KS_WORKER_EXIT_DEVICE },
+    { "launch@6:name=k2_kernel2", KS_O_LAUNCH_FAILED, "'exact': ", KS_WORKER_EXIT_DEVICE },
+    { "fault@6:name=k2_kernel2", KS_O_LAUNCH_FAILED, "'exact': ", KS_WORKER_EXIT_DEVICE },
 };
 
 static void test_faults_in_a_cell(void **state)
@@ -217,13 +216,13 @@ static const struct {
     const char *text;
 } early_faults[] = {
     { "skip@1:name=k2_kernel0", KS_WORKER_EXIT_SETUP, "reference" },
-    { "skip@1:name=k2_kernel1", KS_WORKER_EXIT_SETUP, "rounds the exact reference" },
-    { "skip@1:name=k2_kernel2", KS_WORKER_EXIT_SETUP, "task exact: block 0" },
-    { "skip@5:name=k2_kernel6", KS_WORKER_EXIT_SETUP, "task flip: block 0" },
-    { "wrong@1:name=k2_kernel5", KS_WORKER_EXIT_SETUP, "the judge" },
-    { "fault@1:name=k2_kernel0", KS_WORKER_EXIT_DEVICE, "the judge, task reference" },
-    { "load@1", -1, "the host verifies what the device computes" },
-    { "oom@1-:bytes=53248-53248", -1, "the host verifies what the device computes" },
+    { "skip@1:name=k2_kernel1", KS_WORKER_EXIT_SETUP, "round the exact reference" },
+    { "skip@1:name=k2_kernel2", KS_WORKER_EXIT_SETUP, "'exact': block 0" },
+    { "skip@5:name=k2_kernel6", KS_WORKER_EXIT_SETUP, "'flip': block 0" },
+    { "wrong@1:name=k2_kernel5", KS_WORKER_EXIT_SETUP, "verification kernel" },
+    { "fault@1:name=k2_kernel0", KS_WORKER_EXIT_DEVICE, "verification kernel 'reference'" },
+    { "load@1", -1, "the host verifies the device's results" },
+    { "oom@1-:bytes=53248-53248", -1, "the host verifies the device's results" },
 };
 
 static void test_faults_before_cells(void **state)

@@ -352,7 +352,7 @@ static const struct {
     const char *entry, *why;
 } absent_rows[] = {
     { "refuses", "has no reference for it" },
-    { "greedy", "asks for" },
+    { "greedy", "bytes for results" },
     { "no_such_judge", "no_such_judge" },
 };
 
@@ -535,7 +535,7 @@ static void test_references_of_the_host(void **state)
     close_rig(&r);
     assert_int_equal(open_with(&r, s, fd, 2, "judge", &err), 0);
     assert_ptr_equal(r.w->inspector, &ks_inspector_host);
-    assert_non_null(strstr(r.w->no_judge, "worker before"));
+    assert_non_null(strstr(r.w->no_judge, "previous worker"));
     check_good(run(&r, "good"), &quick);
     close_rig(&r);
     close(fd);
