@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The pages of docs/ and the READMEs: links lead to a file and a heading that exist, so do paths of the tree in code spans,
 # README.md links every page of docs/, and no text uses a word that docs/glossary.md lists under "Words to avoid". Code and
-# quoted output are not prose.
+# quoted output are not prose. Pictures are what their scripts draw.
 . "$(dirname "$0")/lib.sh"
 need perl
 
@@ -10,7 +10,21 @@ pages() {
     find README.md docs slurm tests examples -name '*.md' -not -path 'tests/data/*' 2>/dev/null | sort
 }
 
-pages | perl -MFile::Basename -e '
+drawn() { # each script of docs/pictures that takes no argument writes pictures beside itself
+    local script picture dir
+    for script in docs/pictures/*.py; do
+        grep -q 'sys.argv' "$script" && continue
+        dir=$(mktemp -d) && cp "$script" "$dir/" && python3 "$dir/${script##*/}" || echo "$script:1: it fails"
+        for picture in "$dir"/*.svg; do
+            cmp -s "$picture" "docs/pictures/${picture##*/}" ||
+                echo "docs/pictures/${picture##*/}:1: not what $script draws: run it"
+        done
+        rm -rf "$dir"
+    done
+}
+
+linked_and_worded() {
+    pages | perl -MFile::Basename -e '
     use strict;
     use warnings;
 
@@ -111,4 +125,10 @@ pages | perl -MFile::Basename -e '
             print "README.md:1: no link to $_\n" unless $is_linked{$_};
         }
     }
-' | verdict
+'
+}
+
+{
+    linked_and_worded
+    if command -v python3 >/dev/null 2>&1; then drawn; fi
+} | verdict

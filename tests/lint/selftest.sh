@@ -265,6 +265,10 @@ pages() {
     catches pages "docs/manual.md:1: write check instead of 'judge'" 'a word that the glossary avoids'
     page docs/manual.md '```' 'judge' '```' 'it is told' 'Told apart by name' 'judge.h, the_judge, prejudge'
     catches pages "docs/manual.md:5: write check instead of 'Told apart'" 'two words, behind a block of code'
+    mkdir -p "$tree/docs/pictures"
+    page docs/pictures/a.py 'import pathlib' 'pathlib.Path(__file__).with_name("a.svg").write_text("<svg/>")'
+    echo '<svg></svg>' >"$tree/docs/pictures/a.svg"
+    catches pages 'docs/pictures/a.svg:1: not what docs/pictures/a.py draws' 'a picture that was edited by hand'
     page README.md '[words](docs/glossary.md)'
     catches pages 'README.md:1: no link to docs/manual.md' 'a page that README.md does not link'
 }
