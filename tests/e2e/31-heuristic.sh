@@ -116,7 +116,7 @@ rc_is 0 "select --smallest" ksweep-analyze select m -o s-small --smallest 2
 like "$(cat out)" '^full selector: [12] candidates' "chooses from a few instances"
 rc_is 2 "an existing directory" ksweep-analyze select m -o s-full
 rc_is 2 "a name that is none in C" ksweep-analyze select m -o s --name 1x
-like "$(cat err)" "'1x' is no C identifier" "is refused"
+like "$(cat err)" "'1x' is not a C identifier" "is refused"
 cp -r m m4 && sed -i 's/"arithmetic": 1/"arithmetic": 2/' m4/feature_spec.json
 rc_is 2 "a specification of another version" ksweep-analyze select m4 -o s
 like "$(cat err)" 'm4/feature_spec.json:[0-9]+: arithmetic: arithmetic 2, but this version computes 1: train the model again' "says what to do"
@@ -178,7 +178,7 @@ like "$(cat err)" '--against m5: it is for .*allow it with --mixed' "unless allo
 rc_is 2 "a search on fewer problems than folds" ksweep-analyze train run1/results.h5 -o m3 "${quick[@]}" --search-problems 2
 like "$(cat err)" '2 problems in 3 folds' "says so"
 rc_is 2 "a filter that names nothing" ksweep-analyze train run1/results.h5 -o m3 --where shape=1 "${quick[@]}"
-like "$(cat err)" '--where shape: no such property' "is named"
+like "$(cat err)" '--where shape: unknown property' "is named"
 rc_is 2 "a filter that leaves nothing" ksweep-analyze train run1/results.h5 -o m3 --where dtype=bf16 "${quick[@]}"
 like "$(cat err)" 'no usable row: of .* the filters leave out' "says why"
 rc_is 2 "not a model" ksweep-analyze validate run1 run2/results.h5

@@ -169,10 +169,10 @@ one=$(find odd/output -name '*.out.gz' | head -n 1)
 cp "$one" kept
 printf 'other' | gzip >"$one"
 rc_is 1 'another output than the one in the journal' ksweep check odd
-like "$(cat out)" "finding: .*$one: 5 bytes are not the" 'is found'
+like "$(cat out)" "finding: .*$one: its 5 bytes are not the" 'is found'
 head -c -9 kept >"$one"
 rc_is 1 'one that is cut off' ksweep check odd
-like "$(cat out)" "finding: .*$one: .*cut off" 'is found'
+like "$(cat out)" "finding: .*$one: .*truncated" 'is found'
 rm "$one"
 rc_is 1 'one that is gone' ksweep check odd
 like "$(cat out)" "finding: .*$one: .*is missing" 'is found'
@@ -273,7 +273,7 @@ refused() { # PROGRAM REGEX DESCRIPTION
 }
 mkdir empty
 touch plain
-refused "$tap_tmp/missing" "kernels\[0\].path: there is no program .*missing" 'no program'
+refused "$tap_tmp/missing" "kernels\[0\].path: program .*missing' does not exist" 'no program'
 refused "$tap_tmp/plain" "kernels\[0\].path.*is not executable" 'no execute bit'
 refused "$tap_tmp/empty" "kernels\[0\].path.*directory .* has no program" 'a directory without the program'
 printf 'echo hello\n' >script && chmod +x script

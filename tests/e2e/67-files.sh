@@ -48,7 +48,7 @@ is "$(ksweep status "$tap_tmp/fail" | awk '$1 == "launch_failed" { print $2 }')"
     'failures: all of them are known'
 n=$(grep -c "launch_failed in.* --run\$" "$tap_tmp/fail/log")
 is $((n >= 1000 && n <= 1002)) 1 "failures: $n lines of the log"
-like "$(cat "$tap_tmp/fail/log")" '1000 failuresso far; from now on only one in 1000' \
+like "$(cat "$tap_tmp/fail/log")" '1000 failures so far; from now on only one in 1000' \
     'failures: it says so'
 
 # --- status of a large journal: what it holds of a cell

@@ -90,7 +90,7 @@ KSWEEP_FAKE_HIP=devices=0 refused 'a runtime without GPU' 'rank 0: no device is 
     ksweep run job.json --arch emu --out sweep --cache cache
 for command in run build plan; do
     KSWEEP_HIP_LIBRARY=$tap_tmp/none.so refused "no runtime, $command" \
-        "name one, such as gfx942 .*no HIP runtime .*$tap_tmp/none.so: cannot open" \
+        "name one, such as gfx942, .*no HIP runtime .*$tap_tmp/none.so: cannot open" \
         ksweep "$command" job.json
 done
 KSWEEP_HIP_LIBRARY=$tap_tmp/none.so refused 'no runtime, and an arch that has a name' \
