@@ -184,11 +184,11 @@ static void put_text(const struct ks_summary *s, const struct ks_labels *problem
     }
     if (!n_contaminated)
         return;
-    snprintf(
-        note, sizeof(note),
-        "* contaminated: other processes used the machine meanwhile (%zu of %zu problems); the "
-        "time may be too long\n",
-        n_contaminated, s->n_problems);
+    snprintf(note, sizeof(note),
+             "* contaminated: other processes used the machine meanwhile (%zu of %zu problems); "
+             "the time may "
+             "be too long\n",
+             n_contaminated, s->n_problems);
     ks_wrap_put(b, note, 0, 0, width);
 }
 

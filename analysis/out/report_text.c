@@ -162,8 +162,8 @@ static void print_pruned(const struct ks_pruned_found *p, struct ks_buf *b)
     if (p->n_compared) {
         ks_buf_printf(b,
                       "; %" PRIu64 " of %" PRIu64
-                      " are faster than every instance that was kept; the best takes %.1f %% of "
-                      "the time of the best kept one: ",
+                      " are faster than every instance that was kept; the best has %.1f %% of the "
+                      "speed of the best kept one: ",
                       p->n_better, p->n_compared, 100 * p->ratio);
         put_place(b, p->control, p->problem);
     }

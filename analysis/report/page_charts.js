@@ -203,7 +203,7 @@ function heatMap(heat, open) {
   const swatch = (name, text) => h("li", null, h("i", { style: "background:var(" + name + ")" }), text);
   const gradient = "linear-gradient(90deg," + ramp.map((c) => "rgb(" + c.join(",") + ")").join(",") + ")";
   return { paint, sort, node: [
-    h("ul", { class: "legend" }, h("li", null, percent(speedOf(low), 2) + " of its speed or less", h("span", { class: "ramp", style: "background:" + gradient }), "the best of the problem"),
+    h("ul", { class: "legend" }, h("li", null, percent(speedOf(low), 2) + " of the best or less", h("span", { class: "ramp", style: "background:" + gradient }), "the best of the problem"),
       swatch("--c6", "failed"), swatch("--blank", "unsupported or skipped")),
     h("div", { class: "heat" }, labels, canvas)] };
 }

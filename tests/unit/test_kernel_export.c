@@ -168,7 +168,7 @@ static void mistakes_are_named(void **state)
         { "\"config_files\": [\"x.json\"]", "\"config_files\": [1]",
           "metadata.config_files[0]: expected a string, found a whole number" },
         { "\"name\": \"tiny\"", "\"name\": \"tint\"", "the family there is 'tiny', not 'tint'" },
-        { "tiny.family.json", "tina.family.json", "k.json:2: metadata.families[0].path: no file" },
+        { "tiny.family.json", "tina.family.json", "k.json:2: metadata.families[0].path: file" },
         { "\"family\": \"tiny\"", "\"family\": \"tint\"",
           "kernels[0].family: 'tint' is not among metadata.families" },
         { "\"slow\"", "\"slwo\"",

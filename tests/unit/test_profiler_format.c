@@ -106,10 +106,10 @@ static const struct {
       { MACHINE "ppc64", MACHINE "ppc64", NULL, MACHINE "ppc64" } },
     { FILE_OF("s390", ELF_BE("\0\x16") "0123456789012345678901234567890123456789"),
       { MACHINE "s390", MACHINE "s390", NULL, MACHINE "s390" } },
-    { FILE_OF("short", ELF_LE("\x15\0")), { "cut short", "cut short", "cut short", "cut short" } },
+    { FILE_OF("short", ELF_LE("\x15\0")), { "truncated", "truncated", "truncated", "truncated" } },
     { FILE_OF("object", "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\1\0\x15\0"
                         "01234567890123456789012345678901234567890123"),
-      { "no program", "no program", "no program", "no program" } },
+      { "not a program", "not a program", "not a program", "not a program" } },
     { FILE_OF("script", "#!/bin/sh\n"), { NULL } },
     { FILE_OF("bad_script", "#!/no/such/shell\n"),
       { "is missing", "is missing", "is missing", "is missing" } },

@@ -147,7 +147,7 @@ static void check_widths(const char *text, size_t width)
  */
 static void narrow_terminals_get_a_list(void **state)
 {
-    static const unsigned widths[] = { 40, 60, 80, 200 };
+    static const unsigned widths[] = { 48, 60, 80, 200 };
     static const struct ks_instance_ref short_name = { 10, "short", "", 0, UINT32_MAX };
     struct ks_best best[2];
     struct ks_summary s = made_summary(best);
