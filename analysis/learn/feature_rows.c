@@ -55,11 +55,18 @@ bool ks_feature_applies(const struct ks_feature_spec *s, const struct ks_problem
 
 /* ---- range ---- */
 
+/* A size may exceed the range by a factor of two; a small number such as a stride may not. The
+ * intensity is a continuous ratio, so its magnitude says nothing. */
+static double margin(int quantity, double limit)
+{
+    return quantity == KS_FX_INTENSITY || limit > 16 ? 2 : 1;
+}
+
 void ks_feature_limits(const struct ks_feature_spec *s, double *least_out, double *most_out)
 {
     for (int i = 0; i < KS_FX_N_QUANTITIES; i++) {
-        least_out[i] = s->lo[i] > 16 ? s->lo[i] / 2 : s->lo[i];
-        most_out[i] = s->hi[i] > 16 ? s->hi[i] * 2 : s->hi[i];
+        least_out[i] = s->lo[i] / margin(i, s->lo[i]);
+        most_out[i] = s->hi[i] * margin(i, s->hi[i]);
     }
 }
 
