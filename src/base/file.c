@@ -134,7 +134,7 @@ static int read_all(int fd, uint64_t most, struct ks_buf *b, struct ks_err *err)
         if (k == 0)
             break;
         if (b->len + (size_t)k > most)
-            return ks_fail(err, KS_EINVAL, "is larger than the limit of %llu MiB",
+            return ks_fail(err, KS_EINVAL, "larger than %llu MiB, the limit for a file",
                            (unsigned long long)most >> 20);
         ks_buf_put(b, chunk, (size_t)k);
         if (!ks_buf_ok(b))
@@ -155,7 +155,8 @@ int ks_file_read(const char *path, struct ks_buf *buf_out, struct ks_err *err)
         return fd;
     ks_buf_init(&b);
     if ((uint64_t)st.st_size > KS_FILE_MAX) /* known before a byte of it is read */
-        rc = ks_fail(err, KS_EINVAL, "is larger than the limit of %llu MiB", KS_FILE_MAX >> 20);
+        rc = ks_fail(err, KS_EINVAL, "larger than %llu MiB, the limit for a file",
+                     KS_FILE_MAX >> 20);
     else
         rc = read_all(fd, st.st_size ? KS_FILE_MAX : KS_FILE_UNSIZED_MAX, &b, err);
     close(fd);

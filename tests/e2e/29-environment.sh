@@ -28,7 +28,7 @@ ln -s loop loop
 truncate -s 1T endless
 long=$(printf 'n%.0s' $(seq 300))
 for f in "pipe|is a pipe" "/dev/zero|is a device" "dir|is a directory" "loop|symbolic links" "$long|too long" \
-    "endless|[er] than [0-9]+ MiB" "/proc/self/pagemap|more than 16 MiB"; do
+    "endless|[er] than [0-9]+ MiB" "/proc/self/pagemap|larger than 16 MiB"; do
     path=${f%|*}
     [ "${path#/}" = "$path" ] && path=../$path
     for c in 'run' 'problems' 'kernels' 'build' 'plan'; do
@@ -99,7 +99,7 @@ for v in OMPI_COMM_WORLD_RANK=7 SLURM_PROCID=3 'PMIX_RANK=2 PMIX_NAMESPACE=x PMI
     env $v ksweep run "$tiny_job" --out "$dir" --cache "$tiny_cache" >left.out 2>left.err
     is "$? $(exit_of "$dir")" '0 0' "$v: measured as one process"
     ok "$v: with results" test -s "$dir/results.h5"
-    like "$(cat left.err)" "${v%% *} is left over" "$v: and a warning"
+    like "$(cat left.err)" "${v%% *} is set, but no launcher answers" "$v: and a warning"
     # shellcheck disable=SC2086
     like "$(env $v ksweep build "$tiny_job" --cache "$tiny_cache" 2>&1)" 'built' "$v: ksweep build tells what it built"
 done

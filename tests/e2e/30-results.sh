@@ -241,7 +241,7 @@ like "$(cat out)" '^finding: .*a/results.h5' "and said where"
 size=$(stat -c %s a/journal/0001.ksj)
 printf 'X' | dd of=a/journal/0001.ksj bs=1 seek=$((size / 2)) conv=notrunc status=none
 rc_is 0 "gather of a damaged journal" ksweep gather a
-like "$(cat err)" '1 damaged places' "warns"
+like "$(cat err)" 'damaged in 1 places' "warns"
 rc_is 1 "check of it" ksweep check a
 like "$(cat out)" 'finding: a/journal/0001.ksj: [0-9]+ bytes at offset [0-9]+ are damaged' "locates the damage"
 unlike "$(cat out)" 'differs from the journal' "the file is what the journal says now"

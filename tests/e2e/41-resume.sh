@@ -58,7 +58,7 @@ interrupt() {
     ok "$what: it ends soon" settles 10 is_gone "$pid"
     wait
     is "$(exit_of "$dir")" 3 "$what: exit 3, resumable"
-    like "$(cat "$dir.err")" "$signal: finishing .*--resume --out $dir" "$what: it says how to go on"
+    like "$(cat "$dir.err")" "$signal received: finishing .*--resume --out $dir" "$what: it says how to go on"
     resume "$what" "$n"
 }
 
