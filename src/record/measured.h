@@ -250,7 +250,7 @@
       "of the best instance of a problem with visits: lower end of the 95 % interval of the "      \
       "value that sweeps scatter around, from the variance between rounds of its device and "      \
       "class and 0.28 times that for what differs between sweeps only; missing where an earlier "  \
-      "version judged the visits by another statistic than `rounds_statistic`")                    \
+      "version compared the visits by another statistic than `rounds_statistic`")                    \
     D(F32, rounds_ci95_hi_ns, PLAIN, "ns", MISS(-1), NEVER, VIEW_CSV, "upper end")                 \
     DT(8, rounds_statistic, NEVER, VIEW_CSV,                                                       \
       "what `rounds_time_ns` is of the samples of one record: `median`, `low` (10 % quantile; "    \
