@@ -218,6 +218,26 @@ static void test_features_of_a_table(void **state)
     fkit_release(&t);
 }
 
+/* Within a factor of two of the training problems' intensity a selector uses its trees. */
+static void test_range_of_the_intensity(void **state)
+{
+    struct fkit t;
+    struct ks_feature_spec s;
+    double *limit;
+
+    (void)state;
+    fkit_make(&t);
+    assert_int_equal(ks_feature_spec_create(t.problems, 1, &t.traits, NULL, &s, NULL), 0);
+    assert_null(ks_feature_outside(&s, &t.problems[0]));
+    limit = &s.lo[KS_FX_INTENSITY];
+    *limit *= 1.5;
+    assert_null(ks_feature_outside(&s, &t.problems[0]));
+    *limit *= 2;
+    assert_string_equal(ks_feature_outside(&s, &t.problems[0]), "intensity");
+    ks_feature_spec_release(&s);
+    fkit_release(&t);
+}
+
 /* Nothing but names: a feature for each, or their rank. */
 static void name_instances(struct ks_traits *t, size_t n)
 {
@@ -501,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_bits_are_those_of_the_version),
         cmocka_unit_test(test_features_of_a_table),
+        cmocka_unit_test(test_range_of_the_intensity),
         cmocka_unit_test(test_instances_without_traits),
         cmocka_unit_test(test_needs),
         cmocka_unit_test(test_calibration),
