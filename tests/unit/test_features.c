@@ -227,13 +227,14 @@ static void test_range_of_the_intensity(void **state)
 
     (void)state;
     fkit_make(&t);
-    assert_int_equal(ks_feature_spec_create(t.problems, 1, &t.traits, NULL, &s, NULL), 0);
-    assert_null(ks_feature_outside(&s, &t.problems[0]));
+    assert_int_equal(ks_feature_spec_create(&t.problems[1], 1, &t.traits, NULL, &s, NULL), 0);
+    assert_null(ks_feature_outside(&s, &t.problems[1]));
     limit = &s.lo[KS_FX_INTENSITY];
+    assert_true(*limit < 8);
     *limit *= 1.5;
-    assert_null(ks_feature_outside(&s, &t.problems[0]));
+    assert_null(ks_feature_outside(&s, &t.problems[1]));
     *limit *= 2;
-    assert_string_equal(ks_feature_outside(&s, &t.problems[0]), "intensity");
+    assert_string_equal(ks_feature_outside(&s, &t.problems[1]), "intensity");
     ks_feature_spec_release(&s);
     fkit_release(&t);
 }
