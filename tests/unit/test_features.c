@@ -230,7 +230,7 @@ static void test_range_of_the_intensity(void **state)
     assert_int_equal(ks_feature_spec_create(&t.problems[1], 1, &t.traits, NULL, &s, NULL), 0);
     assert_null(ks_feature_outside(&s, &t.problems[1]));
     limit = &s.lo[KS_FX_INTENSITY];
-    assert_true(*limit < 8);
+    assert_true(*limit < 16);
     *limit *= 1.5;
     assert_null(ks_feature_outside(&s, &t.problems[1]));
     *limit *= 2;
