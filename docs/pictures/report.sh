@@ -13,7 +13,7 @@ ksweep-analyze report "$@" -o "$tmp/report.html"
     sed '$d' "$tmp/report.html" | sed '$d' # </body> </html>
     cat <<'HTML'
 <script>
-[...document.querySelectorAll("#problems-table tbody tr")].slice(6).forEach((tr) => tr.remove());
+[...document.querySelectorAll("#problems-table tbody tr")].slice(4).forEach((tr) => tr.remove());
 [...document.querySelectorAll("#problems .tools")].slice(1).forEach((e) => e.remove());
 if (map) map.paint();
 </script>
@@ -22,6 +22,6 @@ if (map) map.paint();
 HTML
 } >"$tmp/picture.html"
 timeout 60 chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$tmp/profile" \
-    --window-size=1060,1180 --screenshot="$here/report.png" "file://$tmp/picture.html" >"$tmp/log" 2>&1
+    --window-size=1060,1340 --screenshot="$here/report.png" "file://$tmp/picture.html" >"$tmp/log" 2>&1
 python3 "$here/shrink.py" "$here/report.png"
 ls -l "$here/report.png"
