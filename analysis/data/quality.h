@@ -48,7 +48,8 @@ struct ks_quality {
       "the instance with the highest mean efficiency in training, 0 where not measured")           \
     X(KS_BY_WINS, "static order", "by problems won in training, the first that applies")           \
     X(KS_BY_ORDER, "best static order", "the best of four orders in training")                     \
-    X(KS_BY_NEIGHBOURS, "nearest neighbours", "the best of the 3 nearest training problems")       \
+    X(KS_BY_NEIGHBOURS, "nearest neighbours",                                                      \
+      "the best on average on the 3 nearest training problems")                                    \
     X(KS_BY_ANALYTIC, "analytic model", "modelled times, without a sweep")                         \
     X(KS_BY_RANDOM, "random", "any instance")                                                      \
     X(KS_BY_CEILING, "ceiling", "the best of an independent sweep")

@@ -320,9 +320,24 @@ static void decide_class(struct ks_comparison *c, uint32_t class, double rate, d
     }
 }
 
+/* At least 1. */
+static uint32_t n_classes(const struct ks_comparison *c)
+{
+    bool has[KS_COMPARE_CLASSES] = { false };
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < c->n_pairs; i++)
+        has[ks_compare_class(&c->pairs[i])] = true;
+    for (uint32_t k = 0; k < KS_COMPARE_CLASSES; k++)
+        n += has[k];
+    return n ? n : 1;
+}
+
+/* If nothing changed, every call is false, and the rates of the classes add up: each has its share.
+ */
 int ks_compare_decide(struct ks_comparison *c, double margin, double rate, struct ks_err *err)
 {
-    double *scratch = calloc(c->n_pairs + 1, sizeof(*scratch));
+    double *scratch = calloc(c->n_pairs + 1, sizeof(*scratch)), share = rate / n_classes(c);
 
     if (!scratch)
         return ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", c->n_pairs);
@@ -332,7 +347,7 @@ int ks_compare_decide(struct ks_comparison *c, double margin, double rate, struc
     for (uint32_t k = 0; k < KS_N_CHANGES; k++)
         c->n_change[k] = 0;
     for (uint32_t class = 0; class < KS_COMPARE_CLASSES; class ++)
-        decide_class(c, class, rate, scratch);
+        decide_class(c, class, share, scratch);
     free(scratch);
     return 0;
 }

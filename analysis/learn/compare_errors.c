@@ -146,7 +146,7 @@ static void fit_middle(double *d, size_t n, uint32_t class, double *work, struct
     set_fit(d, n, freedom >= LIGHT ? freedom : both_tails(d, n, tails[class].outer), f);
     while (kept > n / 2 && d[kept - 1] > FAR * sqrt(2 * f->variance))
         kept--;
-    if (tails[class].is_trimmed && kept < n)
+    if (tails[class].is_trimmed && kept < n && ks_stats_quantile(d, kept, INNER) > 0)
         set_fit(d, kept, both_tails(d, kept, REFIT), f);
 }
 

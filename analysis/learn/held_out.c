@@ -174,7 +174,10 @@ int ks_held_coverage(const struct ks_sweeps *s, unsigned statistic, unsigned ove
     struct held_list l = { .cap = s->n_rounds * s->n_sweeps + 1, .over = over };
     int rc = 0;
 
-    if (n_train == 0 || n_train >= s->n_sweeps || s->n_sweeps > KS_YARDSTICK_SWEEPS)
+    if (s->n_sweeps > KS_YARDSTICK_SWEEPS)
+        return ks_fail(err, KS_EINVAL, "%u sweeps, at most %u are supported", s->n_sweeps,
+                       (unsigned)KS_YARDSTICK_SWEEPS);
+    if (n_train == 0 || n_train >= s->n_sweeps)
         return ks_fail(err, KS_EINVAL, "%u sweeps, %u of them for labels: none is left",
                        s->n_sweeps, n_train);
     l.held = calloc(l.cap, sizeof(*l.held));
@@ -348,7 +351,10 @@ int ks_held_calibration(const struct ks_sweeps *s, unsigned statistic, unsigned 
     int rc = 0;
 
     *out = (struct ks_calibration){ .n_train = n_train, .n_held = s->n_sweeps - n_train };
-    if (n_train == 0 || n_train >= s->n_sweeps || s->n_sweeps > KS_YARDSTICK_SWEEPS)
+    if (s->n_sweeps > KS_YARDSTICK_SWEEPS)
+        return ks_fail(err, KS_EINVAL, "%u sweeps, at most %u are supported", s->n_sweeps,
+                       (unsigned)KS_YARDSTICK_SWEEPS);
+    if (n_train == 0 || n_train >= s->n_sweeps)
         return ks_fail(err, KS_EINVAL,
                        "%u sweeps, of which %u are for training: none is left to test", s->n_sweeps,
                        n_train);

@@ -122,7 +122,7 @@ static void print_controls(const struct ks_aliases_found *a, struct ks_buf *b)
         ks_buf_printf(b, "; %" PRIu64 " HAVE ANOTHER OUTCOME than their representative",
                       a->n_other_outcome);
     if (a->n_compared) {
-        ks_buf_printf(b, "; largest difference %.2f %%, of which noise explains %.2f %%: ",
+        ks_buf_printf(b, "; largest difference %.2f %% (noise explains up to %.2f %%): ",
                       100 * a->difference, 100 * a->noise);
         put_place(b, a->control, a->problem);
         ks_buf_printf(b, "; %" PRIu64 " of %" PRIu64 " beyond noise", a->n_apart, a->n_compared);

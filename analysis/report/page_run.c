@@ -111,8 +111,7 @@ static void put_fact(struct ks_jw *w, const struct ks_store_file *f, uint32_t fi
         }
     }
     if (n_more) {
-        snprintf(more, sizeof(more), "others on %zu host%s (/hosts of results.h5)", n_more,
-                 n_more == 1 ? "" : "s");
+        snprintf(more, sizeof(more), "and more (%zu rows in /hosts of results.h5)", n_more);
         ks_jw_str(w, NULL, more);
     }
     ks_jw_close(w, ']');

@@ -136,9 +136,9 @@ static int parse_duration(const struct ks_opt *o, const char *s, uint32_t *ms_ou
     v = nearbyint(v * scale * 1e3) / 1e3;
     if (v != floor(v) || v < 0 || v > UINT32_MAX)
         return ks_fail(err, KS_EINVAL, "'%s' is not a whole number of milliseconds", s);
-    rc = in_range(o, v, err);
-    if (rc < 0)
-        return rc;
+    if (has_range(o) && (v < o->min || v > o->max))
+        return ks_fail(err, KS_EINVAL, "'%s' is not in the range %.12gms to %.12gms", s, o->min,
+                       o->max);
     *ms_out = (uint32_t)v;
     return 0;
 }

@@ -193,8 +193,7 @@ static int gather(const struct ks_log *log, const struct ks_run_options *o,
         rc = ks_store_gather(dirs, 1, path, NULL, totals_out, &err);
     *done_out = rc == 0;
     if (rc < 0)
-        ks_logf(log, KS_ERROR, "%s; the journal is complete, try again with: %s", err.text,
-                command);
+        ks_logf(log, KS_ERROR, "%s; the journal is intact, try again with: %s", err.text, command);
     return rc;
 }
 

@@ -115,8 +115,8 @@ void ks_plan_nodes_text(const struct ks_plan_work *w, uint32_t per_node, double 
     }
     ks_progress_time(w->longest_s, time, sizeof(time));
     ks_buf_printf(to,
-                  "more than %u would not help: a problem is not split over devices, and the "
-                  "longest, %s, takes %s on one\n",
+                  "more than %u would split problems over devices, which this estimate does not "
+                  "count; the longest, %s, takes %s on one\n",
                   most_useful(w, per_node), w->longest ? w->longest : "none", time);
 }
 

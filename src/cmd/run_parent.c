@@ -139,7 +139,7 @@ static void tell_go_on(const struct ks_log *log, const char *dir)
 
     if (command && ks_path_join(journal, sizeof(journal), dir, "journal", NULL) == 0 &&
         ks_path_is_dir(journal))
-        ks_logf(log, KS_WARN, "rank 0 died; the journal is complete, resume with: %s", command);
+        ks_logf(log, KS_WARN, "rank 0 died; the journal is intact, resume with: %s", command);
 }
 
 /* mpirun's own exit status says little: with --enable-recovery it is 0 whatever the ranks do. */

@@ -159,7 +159,7 @@ static int need_problem(struct ks_ledger *l, uint64_t id, struct ks_ledger_probl
     if ((*out = find_problem(l, id)))
         return 0;
     int rc = ks_reserve32(&l->problems, l->n_problems + 1ul, &l->cap_problems, sizeof(*l->problems),
-                          "out of memory for the problems of the ledger", err);
+                          "problems of the ledger", err);
     if (rc == 0)
         rc = ks_slots_widen(&l->by_problem, l->n_problems, &is_new, err);
     if (rc < 0)
@@ -178,9 +178,8 @@ static int need_instance(struct ks_ledger *l, uint64_t id, struct instance **out
     bool is_new = false;
     if ((*out = find_instance(l, id)))
         return 0;
-    int rc =
-        ks_reserve32(&l->instances, l->n_instances + 1ul, &l->cap_instances, sizeof(*l->instances),
-                     "out of memory for the instances of the ledger", err);
+    int rc = ks_reserve32(&l->instances, l->n_instances + 1ul, &l->cap_instances,
+                          sizeof(*l->instances), "instances of the ledger", err);
     if (rc == 0)
         rc = ks_slots_widen(&l->by_instance, l->n_instances, &is_new, err);
     if (rc < 0)
@@ -203,7 +202,7 @@ static int need_cell(struct ks_ledger *l, const struct ks_cell *c, struct ks_led
     int rc = need_problem(l, c->problem, &p, err);
     if (rc == 0)
         rc = ks_reserve32(&l->cells, l->n_cells + 1ul, &l->cap_cells, sizeof(*l->cells),
-                          "out of memory for the cells of the ledger", err);
+                          "cells of the ledger", err);
     if (rc == 0) /* last: it may empty the slots */
         rc = ks_slots_widen(&l->by_cell, l->n_cells, &is_new, err);
     if (rc < 0)
@@ -307,7 +306,7 @@ int ks_ledger_done(struct ks_ledger *l, const struct ks_record_head *r, uint32_t
     if (r->role != KS_ROLE_CELL)
         return 0;
     int rc = ks_reserve32(&l->nodes, l->n_nodes + 1ul, &l->cap_nodes, sizeof(*l->nodes),
-                          "out of memory for the nodes of the ledger", err);
+                          "nodes of the ledger", err);
     if (rc == 0)
         rc = need_cell(l, &r->cell, &c, err);
     if (rc < 0)

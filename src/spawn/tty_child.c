@@ -53,8 +53,10 @@ static void run_child(char *const *words, char *const *env, const char *dir, int
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)setpgid(0, 0);
     (void)signal(SIGPIPE, SIG_DFL);
+    /* execvpe would give a path of unknown format to the shell; a bare name is looked for in PATH.
+     */
     if (dup2(out, STDOUT_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0 && chdir(dir) == 0)
-        (void)execve(words[0], words, env); /* execvpe would give an unknown format to the shell */
+        (void)(strchr(words[0], '/') ? execve : execvpe)(words[0], words, env);
     e = errno;
     ks_dump_coverage();
     while (write(exec_fd, &e, sizeof e) < 0 && errno == EINTR)

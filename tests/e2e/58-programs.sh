@@ -74,6 +74,9 @@ is "$(for f in good/output/*.err.gz; do zcat "$f" | tail -n 1; done | counts)" \
     '6 {"name": "Device<1warning: something' 'and standard error beside it'
 one=$(table good problem_id run_instance | sort -u | sed -n "1s/ /:/p")
 like "$(ksweep cell good "$one")" 'command +.*timer.sh odd 0' 'the command of a run'
+sed 's/\["{program}"/["env", "{program}"/' good.json >env.json
+ok 'a command whose first word is looked for in PATH' ksweep run env.json --out env
+is "$(table env outcome | counts)" '12 ok' 'runs'
 ok 'a finished sweep resumes to nothing' ksweep run good.json --out good --resume
 is "$(find good/output -newer good.table | wc -l)" 0 'and starts nothing'
 ok 'one more repeat' ksweep run good.json --out good --resume --extend --repeat 3

@@ -247,7 +247,7 @@ static void bad_values(void **state)
         { "limit", "-0.1", "not in the range" },
         { "limit", ".", "not a finite number" },
         { "max-time", "5d", "unknown unit" },
-        { "max-time", "99ms", "not in the range" },
+        { "max-time", "99ms", "'99ms' is not in the range" },
         { "max-time", "30", "max-time: '30' has no unit: write 30s, 30m or 30h" },
         { "max-time", "0.0005s", "milliseconds" },
         { "max-time", "soon", "not a number" },
