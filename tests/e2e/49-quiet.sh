@@ -14,7 +14,7 @@ cpus=$(lscpu --parse=CPU,CORE | grep -v '^#' | sort -t, -k2,2n -u | cut -d, -f1 
 cd "$tap_tmp" || exit 1
 
 sed -e 's|\.\./\.\./|'"$KSWEEP_SOURCE_DIR"'/|; s|tiny.csv|'"$KSWEEP_SOURCE_DIR"'/tests/data/tiny.csv|' \
-    -e 's|"min_samples": 3, "max_ms": 20|"max_ms": 400, "target_rse": 1e-9, "max_samples": 1000, "min_sample_us": 1000|' \
+    -e 's|"min_samples": 3, "max_ms": 20|"max_ms": 700, "target_rse": 1e-9, "max_samples": 1000, "min_sample_us": 1000|' \
     "$tiny_job" >quiet.json
 
 switches() { # RANK: voluntary ones of all threads of that rank's process so far
