@@ -8,6 +8,7 @@
 static void test_instances(void **state)
 {
     static const char *const configs[] = { "host_backward_data.json",
+                                           "host_backward_data_avx2.json",
                                            "host_backward_data_variants.json", NULL };
     kernel_sweep_all(*state, KS_BACKWARD_DATA, configs);
 }

@@ -8,6 +8,7 @@
 static void test_instances(void **state)
 {
     static const char *const configs[] = { "host_backward_weight.json",
+                                           "host_backward_weight_avx2.json",
                                            "host_backward_weight_variants.json", NULL };
     kernel_sweep_all(*state, KS_BACKWARD_WEIGHT, configs);
 }
