@@ -270,15 +270,16 @@ static void keep_every_value(struct ks_grid *g)
     g->n_instances = n;
 }
 
-/* At most `most`, evenly spread. */
+/* At most `most` of those that this CPU runs, evenly spread. */
 static void keep_some(struct ks_grid *g, uint32_t most)
 {
-    const uint32_t all = g->n_instances;
-    if (all <= most)
-        return;
-    for (uint32_t i = 0; i < most; i++)
-        g->instances[i] = g->instances[i * all / most];
-    g->n_instances = most;
+    uint32_t all = 0;
+    for (uint32_t i = 0; i < g->n_instances; i++)
+        if (!*g->instances[i].missing)
+            g->instances[all++] = g->instances[i];
+    g->n_instances = all < most ? all : most;
+    for (uint32_t i = 0; i < g->n_instances; i++)
+        g->instances[i] = g->instances[i * all / g->n_instances];
 }
 
 /* What sanitizers find depends on the source more than on its traits. */

@@ -51,7 +51,7 @@ bool kernel_build_is_complete(void);
 /* A grid over the configs (names in kernels/configs, NULL ends) and one problem, built. Unless the
  * tests are whole, it is a sample that has each value of each trait and each pair of values of
  * pipeline, dtype, layout and ndim. In sanitized builds the kernels are sanitized, too, and are
- * that sample in whole tests, four instances otherwise. */
+ * that sample in whole tests, four that this CPU runs otherwise. */
 void kernel_build(struct place *p, const struct ks_problem *problem, const char *const *configs);
 
 /* Whether this CPU can run what the configs promise a choice on: x86-64-v3 (AVX2, FMA, F16C).
