@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expr_scan.c - splits an expression's text into words, and places messages in it */
 #include "grid/expr_scan.h"
 
 #include <ctype.h>
