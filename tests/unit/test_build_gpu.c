@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Units of a GPU: two halves, and who compiles them. The emulator's are run here. */
+/* test_build_gpu.c - units of a GPU: two halves, who compiles them; the emulator's are run here */
 /* quick: no */
 #include "build_gpu_util.h"
 

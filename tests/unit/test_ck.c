@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Configs and names of Composable Kernel. */
+/* test_ck.c - configs and names of Composable Kernel */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
