@@ -118,6 +118,9 @@ static int read_range(const struct reader *r, const struct ks_node *spec, struct
     if (rc == 0 && n_hit < gaps.n)
         return ks_node_fail(r->a->doc, ks_node_at(spec, "exclude"), r->a->err,
                             "excludes a value that is not in the range");
+    if (rc == 0 && out->n == 0)
+        return ks_node_fail(r->a->doc, ks_node_at(spec, "exclude"), r->a->err,
+                            "excludes every value of the range");
     return rc;
 }
 
