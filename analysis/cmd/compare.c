@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* compare.c - ksweep-analyze compare: what changed between two sides of runs, and what is noise */
 #include "analysis/learn/compare.h"
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/input.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* dataset.c - reads results files into the cells that a model is trained or tested on */
 #include "analysis/cmd/dataset.h"
 #include "analysis/data/reader.h"
 #include "analysis/learn/label.h"

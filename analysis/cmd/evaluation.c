@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* evaluation.c - a model's picks for test problems, beside those of baselines and the ceiling */
 #include "analysis/cmd/evaluation.h"
 #include "analysis/model/source.h"
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* frames.c - batches of a table's rows with derived columns, from results or from a table */
 #include "analysis/cmd/frames.h"
 #include "analysis/data/reader.h"
 #include "analysis/import/made.h"

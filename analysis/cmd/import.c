@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* import.c - ksweep-analyze import: results of other tools as a results file, or a merge */
 #include "analysis/cmd/analyze.h"
 #include "analysis/import/intake.h"
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* input.c - what oracle and compare share: loading runs, choosing a statistic, printing times */
 #include "analysis/cmd/input.h"
 #include "base/text.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ksweep-analyze - what a results.h5 says: tables for people and for training; and what profilers
- * recorded (analysis/trace). */
+/* main.c - ksweep-analyze: its commands, as the rows of a program's table */
 #include "analysis/cmd/analyze.h"
 #include "analysis/trace/verbs.h"
 #include "base/command.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* need.c - ksweep-analyze need: problems that are worth measuring next, as a list for a job */
 #include "analysis/learn/need.h"
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/evaluation.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* new_dir.c - makes a directory under a temporary name, and renames it when it is complete */
 #include "analysis/cmd/new_dir.h"
 #include "base/file.h"
 

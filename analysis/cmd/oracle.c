@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* oracle.c - ksweep-analyze oracle: the chance of each instance to be a problem's best */
 #include "analysis/learn/oracle.h"
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/input.h"

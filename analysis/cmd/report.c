@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* report.c - ksweep-analyze report: what a sweep found, as text, JSON or a page */
 #include "analysis/out/report.h"
 #include "analysis/cmd/analyze.h"
 #include "analysis/out/result.h"

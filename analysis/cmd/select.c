@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* select.c - ksweep-analyze select: writes a model as C source with its header and test */
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/new_dir.h"
 #include "analysis/learn/objective.h"

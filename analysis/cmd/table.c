@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* table.c - ksweep-analyze table: one row per cell, in any format; converts tables */
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/frames.h"
 #include "analysis/cmd/input.h"

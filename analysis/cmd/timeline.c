@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* timeline.c - ksweep-analyze timeline: writes a sweep as a trace for Perfetto */
 #include "analysis/report/timeline.h"
 #include "analysis/cmd/analyze.h"
 

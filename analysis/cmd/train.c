@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* train.c - ksweep-analyze train: cross-validates settings, trains and writes a model */
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/dataset.h"
 #include "analysis/cmd/new_dir.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* validate.c - ksweep-analyze validate: a model's figures on unseen problems, and a gate */
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/evaluation.h"
 #include "analysis/cmd/retime_job.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* warm.c - continues a model: its trees, its data and those that are new */
 #include "analysis/cmd/warm.h"
 #include "analysis/model/forest.h"
 #include "base/file.h"

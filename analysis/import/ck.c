@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CSV results of Composable Kernel's grouped convolution benchmarks: 17 and 24 columns, and the 18
- * of the C++ sweep. */
+/* ck.c - reads CSV results of Composable Kernel's grouped convolutions */
+/* 17 and 24 columns, and the 18 of the C++ sweep. */
 #include "analysis/import/intake.h"
 #include "analysis/import/peak.h"
 #include "base/file.h"

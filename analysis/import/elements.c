@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* elements.c - reads a JSON document element by element, which may end before its last bracket */
 #include "analysis/import/elements.h"
 
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* MIOpen's find-db as text: one problem per line, with its fastest solvers.
- *
- *   KEY=Solver:time_ms,workspace,algorithm;...                           from ROCm 5 on
+/* fdb.c - reads MIOpen's find-db as text: one problem per line, with its fastest solvers */
+/*   KEY=Solver:time_ms,workspace,algorithm;...                           from ROCm 5 on
  *   KEY=algorithm:Solver,time_ms,workspace,algorithm,kernel cache;...    before
  *
  * The older form keeps the best solver of each algorithm; the newer one about four solvers. */

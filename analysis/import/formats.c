@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* formats.c - the formats of results that can be imported, in the order of sniffing */
 #include "analysis/import/intake.h"
 
 #include <stddef.h>

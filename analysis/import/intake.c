@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* intake.c - takes imported rows: marks those that cannot be used, counts them, notes origins */
 #include "analysis/import/intake.h"
 #include "analysis/import/peak.h"
 #include "base/file.h"

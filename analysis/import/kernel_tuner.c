@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Caches of Kernel Tuner. The last brackets are missing while a session runs, and after a kill. */
+/* kernel_tuner.c - reads caches of Kernel Tuner */
+/* The last brackets are missing while a session runs, and after a kill. */
 #include "analysis/import/elements.h"
 #include "analysis/import/tuner.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Results of KTT (Kernel Tuning Toolkit), JSON. The time of a configuration is the sum over its
- * kernel functions. */
+/* ktt.c - reads results of KTT (Kernel Tuning Toolkit), JSON */
+/* The time of a configuration is the sum over its kernel functions. */
 #include "analysis/import/elements.h"
 #include "analysis/import/tuner.h"
 

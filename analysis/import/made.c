@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* made.c - reads tables that ksweep-analyze wrote, CSV or HDF5, back as frames */
 #include "analysis/import/made.h"
 #include "analysis/data/catalogue.h"
 #include "analysis/data/words.h"

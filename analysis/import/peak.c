@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* peak.c - peak rates of AMD's GPUs, by architecture and units, from data sheets */
 /* Sources: AMD's data sheets and CDNA white papers (MI50, MI100, MI200, MI300, MI350): operations
  * per clock and compute unit, highest engine clock. Bytes per clock and unit are those of the
  * vector L1 cache, 64; 128 from CDNA 3 on, whose lines are as long: an upper limit of what can be

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Kept output of programs that time kernels: logs of ckProfiler and MIOpenDriver in which the
- * commands stand (as `set -x` or the driver itself print them), and profiler_results.json of
- * Composable Kernel's run_ck_profiler.py. The same adapters read them as in a sweep. */
+/* profiler.c - reads kept output of programs that time kernels */
+/* Logs of ckProfiler and MIOpenDriver in which the commands stand (as `set -x` or the driver itself
+ * print them), and profiler_results.json of Composable Kernel's run_ck_profiler.py. The same
+ * adapters read them as in a sweep. */
 #include "analysis/import/intake.h"
 #include "analysis/import/peak.h"
 #include "grid/problems.h"

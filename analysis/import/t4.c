@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* T4: results of a tuner, schema 1.0.0 of the FAIR auto-tuning effort, as files in the wild have
- * it: "miliseconds"; `compilation` for `compilation_time`; a text ("RuntimeFailedConfig") where a
- * value should be; no `runtimes`; device and problem only in the file's name. */
+/* t4.c - reads T4, results of a tuner: schema 1.0.0 of the FAIR auto-tuning effort */
+/* As files in the wild have it: "miliseconds"; `compilation` for `compilation_time`; a text
+ * ("RuntimeFailedConfig") where a value should be; no `runtimes`; device and problem only in the
+ * file's name. */
 #include "analysis/import/elements.h"
 #include "analysis/import/tuner.h"
 

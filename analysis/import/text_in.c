@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* text_in.c - reads a text file by lines or bytes, with its line number and digest */
 #include "analysis/import/text_in.h"
 #include "base/file.h"
 

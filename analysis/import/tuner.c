@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* tuner.c - what readers of tuners share: configurations, samples, outcomes, the file's name */
 #include "analysis/import/tuner.h"
 #include "base/file.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* label_error.c - how far labels are off: scale and tails from differences between sweeps */
 #include "analysis/learn/label_error.h"
 #include "analysis/learn/scatter.h"
 #include "race/spread.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* booster.c - XGBoost through its C API: training rounds, predicting, saving, loading */
 #include "analysis/model/booster.h"
 
 #include <xgboost/c_api.h>

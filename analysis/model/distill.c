@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* distill.c - grows decision tables on regret: which candidates, by quantities of the problem */
 #include "analysis/model/distill.h"
 
 #include <math.h>

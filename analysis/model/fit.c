@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* fit.c - trains a model on rows of problems, and scores all instances of problems */
 #include "analysis/model/fit.h"
 #include "base/hash.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* forest.c - reads the trees of a saved XGBoost model as the selector has them */
 #include "analysis/model/forest.h"
 #include "json/json.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* model_read.c - reads a model directory: manifest, problems, instances, cells, trees */
 #include "analysis/model/model_dir.h"
 #include "base/file.h"
 #include "base/hash.h"

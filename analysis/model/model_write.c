@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* model_write.c - writes a model directory under a temporary name, then renames it */
 #include "analysis/model/model_dir.h"
 #include "base/file.h"
 #include "base/hash.h"

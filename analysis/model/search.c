@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* search.c - scores settings on pairs of folds, and chooses the one with the least loss */
 #include "analysis/model/search.h"
 #include "analysis/model/parallel.h"
 #include "base/clock.h"

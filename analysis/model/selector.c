@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* selector.c - chooses a selector's candidates, decision table and trees, and picks as it will */
 #include "analysis/model/selector.h"
 #include "analysis/learn/objective.h"
 #include "analysis/learn/pick.h"

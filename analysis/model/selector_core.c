@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* selector_core.c - the selector: features, trees, lists and the k best instances (no libm) */
 #include "analysis/model/selector_core.h"
 
 #include <math.h>

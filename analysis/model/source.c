@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* source.c - feature sources of training: fitted to training problems, or given by a model */
 #include "analysis/model/source.h"
 #include "analysis/learn/analytic.h"
 

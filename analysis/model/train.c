@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* train.c - trains: outer folds, classes left out, then the model on all problems */
 #include "analysis/model/train.h"
 #include "analysis/model/parallel.h"
 #include "analysis/model/search.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cell.c - a number of a frame as text, as its column is shown */
 #include "analysis/out/number.h"
 #include "analysis/out/writer.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* ck_csv.c - Composable Kernel's CSV of convolutions, from usable rows */
 #include "analysis/out/ck_csv.h"
 #include "analysis/out/number.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* ck_parquet.c - Composable Kernel's Parquet columns, with what kernel names say of tiles */
 #include "analysis/out/ck_parquet.h"
 #include "analysis/data/words.h"
 #include "analysis/out/writer.h"

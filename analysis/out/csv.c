@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* CSV. Most of a row is copied, not formatted: neighbouring columns of the same joined table are
- * one piece of text per row of that table, made once; neighbouring columns with the same value in
- * all rows of a batch are one piece, made once per batch.
- * A second thread formats half of the rows of each batch, and then writes both halves while the
- * caller reads the next batch. */
+/* csv.c - writes CSV in two threads, mostly by copying pieces that are made once */
+/* Neighbouring columns of the same joined table are one piece of text per row of that table, made
+ * once; neighbouring columns with the same value in all rows of a batch are one piece, made once
+ * per batch. A second thread formats half of the rows of each batch, and then writes both halves
+ * while the caller reads the next batch. */
 #include "analysis/out/number.h"
 #include "analysis/out/writer.h"
 #include "base/aside.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One HDF5 table, "/table": the rows and columns of the CSV with types; ids are texts of hex
- * digits, as there. Texts have a fixed length, so the rows are read twice. */
+/* hdf5.c - writes one HDF5 table, "/table" */
+/* The rows and columns are those of the CSV, with types; ids are texts of hex digits, as there.
+ * Texts have a fixed length, so the rows are read twice. */
 #include "analysis/out/writer.h"
 #include "store/flat.h"
 

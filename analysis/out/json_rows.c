@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A JSON array with an object per row; ids are hex strings, what is missing is null. */
+/* json_rows.c - writes a JSON array with an object per row; ids are hex, what is missing is null */
 #include "analysis/out/number.h"
 #include "analysis/out/writer.h"
 #include "json/json.h"

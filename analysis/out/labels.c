@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* labels.c - shortens the names of a column by their common prefix */
 #include "analysis/out/labels.h"
 #include "base/array.h"
 #include "base/text.h"

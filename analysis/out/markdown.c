@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* markdown.c - writes a frame as a Markdown table */
 #include "analysis/out/number.h"
 #include "analysis/out/writer.h"
 #include "base/text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* number.c - prints numbers with the fewest digits that read back */
 /* A finite v = m 2^-s, with m < 2^53, is scaled by 10^p so that `digits` digits stand before the
  * point: X = m 10^p, in units of 2^-s. All of it fits 128 bits, so that rounding and the comparison
  * with the neighbours of v are exact. What does not fit goes to snprintf. */

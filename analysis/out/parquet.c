@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Parquet, by hand: Debian has no C library for it. A row group is gathered while the one before is
- * encoded and compressed by a thread. Every column is optional, so that a missing value is a null;
- * ids are texts of hex digits, as in CSV. */
+/* parquet.c - writes Parquet by hand, a row group at a time */
+/* Debian has no C library for it. A row group is gathered while the one before is encoded and
+ * compressed by a thread. Every column is optional, so that a missing value is a null; ids are
+ * texts of hex digits, as in CSV. */
 #include "analysis/out/parquet_page.h"
 #include "analysis/out/thrift.h"
 #include "analysis/out/writer.h"

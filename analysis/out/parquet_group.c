@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* parquet_group.c - gathers the rows of a Parquet row group, and dictionaries of their values */
 #include "analysis/out/parquet_group.h"
 #include "base/hash.h"
 

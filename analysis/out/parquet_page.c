@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* parquet_page.c - encodes and compresses the pages of a row group, with statistics */
 #include "analysis/out/parquet_page.h"
 #include "analysis/out/parquet_rle.h"
 #include "analysis/out/thrift.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* parquet_rle.c - Parquet's hybrid of run lengths and bit packing */
 #include "analysis/out/parquet_rle.h"
 
 #define RUN_MIN 8 /* values of a packed group: a shorter run is not worth its header */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* quality_json.c - figures of choosers, re-timing and networks as JSON */
 #include "analysis/out/quality.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* quality_text.c - figures of choosers, re-timing, networks and the worst problems as text */
 #include "analysis/out/quality.h"
 #include "base/text.h"
 

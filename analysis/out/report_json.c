@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* report_json.c - the summary of a report as JSON */
 #include "analysis/out/report.h"
 #include "json/json.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The problems of a report as aligned text, Markdown and CSV. */
+/* report_rows.c - the problems of a report as aligned text, Markdown and CSV */
 #include "analysis/out/labels.h"
 #include "analysis/out/number.h"
 #include "analysis/out/report.h"

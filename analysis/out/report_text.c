@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* report_text.c - a report as text and as Markdown: problems, outcomes, ranks, sentences */
 #include "analysis/out/report.h"
 
 #include "base/text.h"

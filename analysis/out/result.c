@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* result.c - a command's result: a file that is replaced at the end, or standard output */
 #include "analysis/out/result.h"
 
 #include <string.h>

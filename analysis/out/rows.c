@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* rows.c - a frame that is filled row by row, then written in any format */
 #include "analysis/out/rows.h"
 
 #include <assert.h>

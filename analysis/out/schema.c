@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* schema.c - lists a table's columns: type, unit, missing value, role, table and meaning */
 #include "analysis/out/schema.h"
 #include "base/text.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sink.c - where text goes: kept, and written to a descriptor in large pieces */
 #include "analysis/out/sink.h"
 #include "base/file.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* svg_roofline.c - draws rooflines as SVG, and pages of them with tables */
 #include "analysis/out/svg_roofline.h"
 #include "base/text.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A table for people. Columns are as wide as in the first batch; wider cells later move the rest of
- * their line. */
+/* text.c - writes a frame as a table for people */
+/* Columns are as wide as in the first batch; wider cells later move the rest of their line. */
 #include "base/text.h"
 #include "analysis/out/number.h"
 #include "analysis/out/writer.h"

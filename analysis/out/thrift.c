@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* thrift.c - encodes Thrift's compact protocol, for the metadata of Parquet */
 #include "analysis/out/thrift.h"
 
 #include <assert.h>

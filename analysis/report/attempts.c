@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the time went, from /attempts; and quantiles of the samples of the best instances. */
+/* attempts.c - where the time of a page's run went, and quantiles of the best instances' samples */
 #include "analysis/learn/metrics.h"
 #include "analysis/report/page.h"
 #include "base/order.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What /measurements says, batch by batch. */
+/* collect.c - collects what /measurements says for a page, batch by batch */
 #include "analysis/data/reader.h"
 #include "analysis/learn/join.h"
 #include "analysis/report/page.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The page: its parts are files of this directory, which the build embeds. */
+/* page.c - puts a page together; its parts are files of this directory, which the build embeds */
 #include "analysis/report/page.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The data of a page: instances, problems, the run beside it. */
+/* page_data.c - the data of a page: instances, problems, the run beside it */
 #include "analysis/report/page_impl.h"
 
 #include "grid/problem_class.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The heat map, failures, blocks and coverage of a page. */
+/* page_rest.c - the heat map, failures, blocks and coverage of a page */
 #include "analysis/report/page_impl.h"
 
 #include <math.h>

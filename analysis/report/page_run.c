@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where, when and how a run was measured, how its cells ended, where its time went. */
+/* page_run.c - where, when and how a page's run was measured, and how its cells ended */
 #include "analysis/report/page_impl.h"
 #include "base/file.h"
 #include "base/text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* timeline.c - writes a sweep as a trace: ranks, leases, workers, cells, samples, builds */
 #include "analysis/report/timeline.h"
 #include "analysis/data/view.h"
 #include "base/array.h"

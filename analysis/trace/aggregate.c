@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* aggregate.c - sums times, FLOPs and bytes of kernels by kernel, operator or shape, with rates */
 #include "analysis/trace/aggregate.h"
 
 #include "analysis/trace/spans.h"

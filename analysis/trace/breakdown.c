@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* breakdown.c - tables of idle times, launches, queues, copies, annotations and own times */
 #include "analysis/trace/breakdown.h"
 
 #include "base/file.h"

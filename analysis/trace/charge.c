@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* charge.c - charges the FLOPs and bytes of operators to their kernels */
 #include "analysis/trace/charge.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* counter_files.c - finds files of counters below paths, and the process and rank each is of */
 #include "analysis/trace/counter_read.h"
 #include "analysis/trace/view.h"
 #include "base/buf.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* counter_formula.c - FLOPs, bytes and times from counters of NVIDIA's and AMD's GPUs */
 /* Sources: NVIDIA Nsight Compute, section files SpeedOfLight_RooflineChart and
  * SpeedOfLight_HierarchicalDoubleRooflineChart; NERSC roofline-on-nvidia-gpus (tensor cores: 512
  * operations per instruction on sm_70 and sm_75, 2048 on sm_80 and sm_86); ROCm rocprof-compute

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* counter_frame.c - the lines of a counter table as a frame of columns */
 #include "analysis/trace/counter_lines.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* counter_join.c - joins rows of counters with the launches and operators of a trace */
 #include "analysis/trace/counter_join.h"
 #include "base/buf.h"
 

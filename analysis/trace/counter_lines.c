@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* counter_lines.c - groups rows of counters by launch, kernel or operator */
 #include "analysis/trace/counter_lines.h"
 
 #include <stdlib.h>

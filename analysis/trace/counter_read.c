@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* counter_read.c - recognises a profiler's CSV by its header, and reads it into the table */
 #include "analysis/trace/counter_read.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* counter_table.c - a table of launches by counters, filled in any order */
 #include "analysis/trace/counter_table.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* counter_value.c - reads numbers and units as profilers print them in any locale */
 #include "analysis/trace/counter_value.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace counters: counters of profilers as one table (counter_read.h, counter_lines.h). */
+/* counters.c - trace counters: counters of profilers as one table */
 #include "analysis/out/result.h"
 #include "analysis/out/writer.h"
 #include "analysis/trace/counter_join.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranges of the CUPTI range profiler in a trace of PyTorch: events of category cuda_profiler_range
- * whose args are the counters. The n-th range is the n-th launch of a kernel; its duration is that
- * of a replay of the whole range, never the kernel's. */
+/* counters_cupti.c - reads ranges of the CUPTI range profiler from a trace of PyTorch */
+/* They are events of category cuda_profiler_range whose args are the counters. The n-th range is
+ * the n-th launch of a kernel; its duration is that of a replay of the whole range, never the
+ * kernel's. */
 #include "analysis/trace/counter_join.h"
 #include "analysis/trace/counter_read.h"
 #include "trace/model.h"

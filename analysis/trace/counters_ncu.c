@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Nsight Compute: `ncu --csv` (the details page: a line per metric) and `--page raw` (a line per
- * launch, the second line holds units). Numbers are printed for the user's locale. */
+/* counters_ncu.c - reads Nsight Compute's details page and raw page */
+/* `ncu --csv` prints the details page, a line per metric; `--page raw` prints a line per launch,
+ * and its second line holds units. Numbers are printed for the user's locale. */
 #include "analysis/trace/counter_read.h"
 #include "analysis/trace/counter_value.h"
 

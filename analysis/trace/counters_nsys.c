@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Nsight Systems: `nsys stats --format csv` of cuda_gpu_trace and cuda_gpu_kern_sum. They hold
- * times, no counters; units are in the header: "Duration (ns)". */
+/* counters_nsys.c - reads Nsight Systems' GPU trace and kernel summary */
+/* Both are of `nsys stats --format csv`: cuda_gpu_trace and cuda_gpu_kern_sum. They hold times, no
+ * counters; units are in the header: "Duration (ns)". */
 #include "analysis/trace/counter_read.h"
 #include "analysis/trace/counter_value.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* AMD: rocprofv3's counter_collection.csv (a line per launch and counter) and kernel_trace.csv (the
- * times of launches), and rocprof-compute's pmc_perf.csv (a line per launch). Columns moved and
- * came between releases; they are found by name. */
+/* counters_rocprof.c - reads CSV of rocprofv3 and rocprof-compute */
+/* rocprofv3 writes counter_collection.csv (a line per launch and counter) and kernel_trace.csv (the
+ * times of launches), rocprof-compute pmc_perf.csv (a line per launch). Columns moved and came
+ * between releases; they are found by name. */
 #include "analysis/trace/counter_read.h"
 #include "analysis/trace/counter_value.h"
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* critical.c - finds the critical path of a trace, from its end backwards */
 #include "analysis/trace/critical.h"
 
 #include "analysis/trace/host.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* critical_table.c - tables of the critical path, by what bounds it and by name */
 #include "analysis/trace/critical.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* csv_rows.c - reads CSV with quoted fields, any separator, and a header of names */
 #include "analysis/trace/csv_rows.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* host.c - cuts each thread's nested operators and calls into pieces that do not overlap */
 #include "analysis/trace/host.h"
 
 #include "trace/rows.h"

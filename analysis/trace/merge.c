@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace merge: device times measured apart, put into a trace of the host (merge_plan.h). */
+/* merge.c - trace merge: device times measured apart, put into a trace of the host */
 #include "analysis/trace/counter_read.h"
 #include "analysis/trace/merge_write.h"
 #include "analysis/trace/verbs.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* merge_error.c - how far merged slices are from a true trace of the same run */
 #include "analysis/trace/merge_plan.h"
 
 #include <math.h>

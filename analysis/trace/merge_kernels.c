@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* merge_kernels.c - reads the device times that are to be merged, by operator and thread */
 #include "analysis/trace/merge_kernels.h"
 #include "base/buf.h"
 #include "base/file.h"

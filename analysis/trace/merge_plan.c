@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* merge_plan.c - plans the slices of a merge: operators, queues, and bounds of the latency */
 #include "analysis/trace/merge_plan.h"
 
 #include "base/buf.h"

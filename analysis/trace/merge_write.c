@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* merge_write.c - writes the events of a merge, with numbers that the trace does not use */
 #include "analysis/trace/merge_write.h"
 #include "base/text.h"
 #include "trace/text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* peaks.c - reads the table of device peaks, and finds or estimates those of a device */
 #include "analysis/trace/peaks.h"
 
 #include "base/file.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace roofline: charts of kernels or operators against the roofs of their device. */
+/* roofline.c - trace roofline: charts of kernels or operators against the roofs of their device */
 #include "analysis/out/result.h"
 #include "analysis/trace/roofline_chart.h"
 #include "analysis/trace/verbs.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* roofline_chart.c - makes a roofline chart per device of a trace or of counters */
 #include "analysis/trace/roofline_chart.h"
 #include "analysis/trace/counter_read.h"
 #include "analysis/trace/roofs.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* roofs.c - reads the roofs that rocprof-compute measured (roofline.csv) */
 #include "analysis/trace/roofs.h"
 #include "analysis/trace/counter_value.h"
 #include "analysis/trace/csv_rows.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* series.c - queue lengths and copy bandwidth of a trace as counter events */
 #include "analysis/trace/series.h"
 
 #include "trace/rows.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* spans.c - how long a device was busy, by kind of work and their overlaps */
 #include "analysis/trace/spans.h"
 
 #include "trace/rows.h"

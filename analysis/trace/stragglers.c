@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* stragglers.c - which rank came last to collectives, and how long others waited */
 #include "analysis/trace/stragglers.h"
 
 #include "base/array.h"

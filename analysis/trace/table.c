@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* table.c - tables of a trace analysis: filled cell by cell, written one or several */
 #include "analysis/trace/table.h"
 
 #include "base/text.h"

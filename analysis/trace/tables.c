@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* tables.c - tables of devices, work, kernels, operators and shapes of a trace */
 #include "analysis/trace/tables.h"
 
 #include "base/file.h"

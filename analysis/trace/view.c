@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* view.c - opens a trace for the verbs: its steps, charges and peaks; lists the traces of paths */
 #include "analysis/trace/view.h"
 
 #include "base/file.h"

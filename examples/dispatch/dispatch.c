@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* dispatch MANIFEST NETWORK.csv... - runs the convolutions of networks with kernels that `ksweep
- * build
- * --manifest` names, chosen three ways, and prints the total time of each network:
+/* dispatch.c MANIFEST NETWORK.csv... - runs the convolutions of networks with kernels that `ksweep
+ * build --manifest` names, chosen three ways, and prints the total time of each network:
  *
  *   fixed     the one instance that can run every layer and has the least total
  *   selector  what selector.c picks, told which instances there are

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* array.c - grows arrays by doubling, with an error that names what they hold */
 #include "base/array.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* aside.c - a thread that runs one job at a time beside its caller, who runs it if there is none */
 #include "base/aside.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* backend.c - the table of backends: names, flags, architectures and kernel language of each */
 #include "base/backend.h"
 
 #include <stddef.h>

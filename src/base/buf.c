@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* buf.c - growing byte buffers, little-endian encoding, and a bounds-checked cursor to decode it */
 #include "base/buf.h"
 
 #include <stdarg.h>

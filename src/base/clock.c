@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* clock.c - reads clocks, sleeps until an absolute deadline, and writes times in UTC */
 #include "base/clock.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* command.c - runs a program's commands: dispatch, help, options, operands, exit status */
 #include "base/command.h"
 
 #include "base/file.h"

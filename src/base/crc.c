@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* crc.c - CRC-32C by table, and by the SSE 4.2 instruction where the CPU has it */
 #include "base/hash.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* err.c - texts and exit statuses of error codes; fills struct ks_err from causes and errno */
 #include "base/err.h"
 
 #include <errno.h>

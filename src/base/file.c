@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* file.c - reads regular files, and replaces files by a temporary, fsync and rename */
 #include "base/file.h"
 #include "base/clock.h"
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* hash.c - SHA-256 and ids made of it, random ids, hex texts, a seeded random generator */
 #include "base/hash.h"
 #include "base/clock.h"
 #include "base/sha.h"

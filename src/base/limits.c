@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* limits.c - raises resource limits where allowed, and rejects those too low to work with */
 #include "base/limits.h"
 
 #include <signal.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* lines.c - writes and strictly reads line-oriented files that end with a digest of themselves */
 #include "base/lines.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* log.c - log lines with time, level and rank, each in one write; thins out frequent warnings */
 #include "base/log.h"
 #include "base/clock.h"
 #include "base/text.h"

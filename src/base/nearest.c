@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* nearest.c - finds the known name that is nearest to a mistyped one, by edit distance */
 #include "base/opt.h"
 
 #include <ctype.h>

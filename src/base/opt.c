@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* opt.c - parses option tables: defaults, job keys and argv, with ranges, units and choices */
 #include "base/opt.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* opt_print.c - prints option tables as help, as Markdown, and values as texts that parse again */
 #include "base/buf.h"
 #include "base/opt.h"
 #include "base/wrap.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* path.c - paths: joining and splitting, making and removing trees, finding installed data */
 #include "base/file.h"
 
 #include <errno.h>

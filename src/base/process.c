@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* process.c - start times of processes, host, boot and pid namespace; fills closed descriptors */
 #include "base/process.h"
 #include "base/file.h"
 

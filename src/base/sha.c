@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sha.c - the block function of SHA-256, portable and with the SHA instructions of x86 */
 #include "base/sha.h"
 
 /* clang does not know how to ask for "sha". */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* term.c - what a terminal can show: size, colour and UTF-8 */
 #include "base/term.h"
 
 #include "base/wrap.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* text.c - UTF-8 and control characters made printable; CSV fields, Markdown and shell words */
 #include "base/text.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* wrap.c - wraps text to the width of a terminal; words in brackets stay together where they fit */
 #include "base/wrap.h"
 
 #include <ctype.h>

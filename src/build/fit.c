@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* fit.c - whether a block of a GPU kernel fits the LDS and registers of its target */
 #include "build/fit.h"
 
 #include <stdbool.h>

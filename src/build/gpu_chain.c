@@ -312,7 +312,7 @@ static int list_sources(struct ks_gpu_chain *t, struct ks_err *err)
     if (rc == 0 && n < 0)
         rc = ks_fail_errno(err, "'%s'", dir);
     if (rc == 0 && n > KS_EMULATOR_SOURCES)
-        rc = ks_fail(err, KS_EINVAL, "plug-in '%s' has more than %d sources", dir,
+        rc = ks_fail(err, KS_EINVAL, "the emulator in '%s' has more than %d sources", dir,
                      KS_EMULATOR_SOURCES);
     for (int i = 0; i < n; i++) {
         if (rc == 0)

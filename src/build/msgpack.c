@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* msgpack.c - reads MessagePack values one by one, without trusting their lengths */
 #include "build/msgpack.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* parents.c - checks that nobody else can replace a path through one of its parent directories */
 #include "build/parents.h"
 
 #include "base/file.h"

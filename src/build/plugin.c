@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* plugin.c - plug-ins as artefacts: their digests, and build ids from digest and instance name */
 #include "build/plugin.h"
 
 #include "base/file.h"

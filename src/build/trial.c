@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* trial.c - compiles a tiny kernel with each compiler once, to find those that do not work */
 #include "build/trial.h"
 
 #include "base/file.h"

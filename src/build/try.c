@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* try.c - loads a compiled object in a worker of its own before any cell needs it */
 #include "build/try.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_build.c - ksweep build: compiles a job's instances into the cache and reports the results */
 #include "base/clock.h"
 #include "base/text.h"
 #include "build/build.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_cell.c - ksweep cell: prints all that is known of one cell, or runs it again */
 #include "base/text.h"
 #include "cmd/cell.h"
 #include "cmd/cmd_util.h"

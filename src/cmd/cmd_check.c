@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_check.c - ksweep check: checks a run's journal and results.h5 and compares them */
 #include "cmd/cmd_util.h"
 #include "store/store.h"
 

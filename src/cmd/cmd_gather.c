@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_gather.c - ksweep gather: writes results.h5 from journals and prints the totals */
 #include "base/file.h"
 #include "cmd/cmd_util.h"
 #include "store/store.h"

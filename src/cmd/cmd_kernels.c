@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_kernels.c - ksweep kernels: lists, counts and exports the instances of kernel configs */
 #include "base/wrap.h"
 #include "cmd/cmd_util.h"
 #include "cmd/kernels_view.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_plan.c - ksweep plan: size, time, disk and nodes that a job needs, and its binding */
 #include "base/file.h"
 #include "build/build.h"
 #include "build/libraries.h"

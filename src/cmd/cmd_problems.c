@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_problems.c - ksweep problems: reads, filters, samples, compares and converts problem lists */
 #include "base/text.h"
 #include "cmd/cmd_util.h"
 #include "cmd/problems_view.h"

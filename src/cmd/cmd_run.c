@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_run.c - ksweep run: runs the sweep as one rank or as the parent of ranks, then gathers */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_slurm.c - ksweep slurm: writes a batch script with nodes and time limit from the plan */
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/cmd_util.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_status.c - ksweep status: counts, remaining time and owner of a run, from its journal */
 #include "base/clock.h"
 #include "base/file.h"
 #include "cmd/cmd_util.h"

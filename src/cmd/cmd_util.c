@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_util.c - shared by commands: the grid of a job file, printing with controls escaped */
 #include "cmd/cmd_util.h"
 
 #include "base/text.h"

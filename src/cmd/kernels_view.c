@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* kernels_view.c - prints kernel sets: names, lists, traits, counts, JSON and CSV */
 #include "cmd/kernels_view.h"
 
 #include "base/hash.h"

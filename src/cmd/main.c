@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ksweep - one program, one subcommand each for what can be done. */
+/* main.c - ksweep: its commands, and what they run in: log, resource limits, warden */
 #include "base/backend.h"
 #include "base/limits.h"
 #include "cmd/cmd.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* plan_binding.c - prints which rank gets which device, cores and memory, under the launcher */
 #include "cmd/plan_binding.h"
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* plan_nodes.c - how many nodes for how long: fits a plan into a time limit, as text and JSON */
 #include "cmd/plan_nodes.h"
 
 #include "mpi/progress.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* problems_view.c - prints problem sets as CSV and JSON, their counts, and leaks between sets */
 #include "cmd/problems_view.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* problems_write.c - writes problems for ckProfiler, MIOpenDriver and Composable Kernel */
 #include "cmd/problems_write.h"
 
 #include "base/text.h"

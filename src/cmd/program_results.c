@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* program_results.c - runs of programs from the journal as JSON: command, status, time */
 #include "cmd/program_results.h"
 
 #include "base/array.h"

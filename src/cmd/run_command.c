@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* run_command.c - the command line that resumes this run, and the one that starts its ranks */
 #include "cmd/run_command.h"
 
 #include "base/array.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* run_parent.c - ksweep run -n N: checks the job, starts mpirun, concludes from what rank 0 left */
 #include "cmd/run_parent.h"
 
 #include "base/file.h"

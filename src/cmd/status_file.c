@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* status_file.c - writes status.json and reads it back: exit status, reason, counts */
 #include "cmd/status_file.h"
 
 #include "base/clock.h"

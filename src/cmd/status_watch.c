@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* status_watch.c - follows a running sweep: a screen rewritten in place, or a line every 10 s */
 #include "cmd/status_watch.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cold.c - evicts memory from the CPU's caches line by line, where the CPU can */
 #include "device/cold.h"
 
 #include <stdint.h>

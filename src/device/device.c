@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* device.c - the table of backends, the check that one is complete, and unknown telemetry */
 #include "device/device.h"
 
 #include "device/backends.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* device_fault.c - wraps a device: fails a planned call, and prescribes times, clocks and energy */
 #include "device/device_fault.h"
 
 #include <stdlib.h>

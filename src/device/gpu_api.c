@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpu_api.c - loads the HIP or CUDA runtime with dlopen; error names, attributes, architecture */
 #include "device/gpu_api.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled wherever cuda.h is found; see gpu_check.h. */
+/* gpu_check_cuda.c - holds gpu_api.h against cuda.h at compile time, where that is found */
 #include <cuda.h>
 
 #define G_RC                   CUresult

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled wherever HIP's headers are found; see gpu_check.h. */
+/* gpu_check_hip.c - holds gpu_api.h against HIP's headers at compile time, where they are found */
 #define __HIP_PLATFORM_AMD__ 1
 #include <hip/hip_runtime_api.h>
 #include <hip/hip_version.h>

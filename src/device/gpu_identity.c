@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpu_identity.c - lists GPUs by PCI address, and gives each an id that outlives a reboot */
 #include "device/gpu_identity.h"
 
 #include "device/gpu_telemetry.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpu_limits.c - upper bounds of a GPU's arithmetic and memory rates, by architecture */
 #include "device/gpu_limits.h"
 
 #include <ctype.h>

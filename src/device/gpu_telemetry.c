@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpu_telemetry.c - reads clocks, power, temperature and load from sysfs (AMD) or NVML (NVIDIA) */
 #include "device/gpu_telemetry.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* host_info.c - the CPU's model, architecture level, last-level cache and machine id */
 #include "device/host_info.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* host_limits.c - upper bounds of cores' arithmetic and memory rates, from flags, caches, clocks */
 #include "device/host_limits.h"
 
 #include "base/file.h"

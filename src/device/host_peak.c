@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* host_peak.c - measures the most multiply-adds per second of one core */
 #include "device/host_peak.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sim_visible.c - simulated GPUs: their ids, and which of them the visibility variables leave */
 #include "device/sim_visible.h"
 
 #include <ctype.h>

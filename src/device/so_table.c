@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* so_table.c - opens a shared object of kernels and checks its table before anything is called */
 #include "device/so_table.h"
 
 #include <dlfcn.h>

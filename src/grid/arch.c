@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* arch.c - which architectures are AMD's, NVIDIA's, the emulator's or a CPU's */
 #include "grid/arch.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Configs of Composable Kernel's tile engine, as they are: `variant` and `trait_config` of its
- * grouped convolutions, `tile_config` and `trait_config` of its GEMMs. A key is a trait of our
- * family of that operation; one that is absent means what the trait's "absent" says. */
+/* ck_config.c - reads configs of Composable Kernel's tile engine as products of traits */
+/* `variant` and `trait_config` of its grouped convolutions, `tile_config` and `trait_config` of its
+ * GEMMs. A key is a trait of our family of that operation; one that is absent means what the
+ * trait's "absent" says. */
 #include "grid/ck_op.h"
 #include "grid/family_expr.h"
 #include "grid/fields.h"
@@ -117,6 +118,9 @@ static int read_range(const struct reader *r, const struct ks_node *spec, struct
     if (rc == 0 && n_hit < gaps.n)
         return ks_node_fail(r->a->doc, ks_node_at(spec, "exclude"), r->a->err,
                             "excludes a value that is not in the range");
+    if (rc == 0 && out->n == 0)
+        return ks_node_fail(r->a->doc, ks_node_at(spec, "exclude"), r->a->err,
+                            "excludes every value of the range");
     return rc;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* ck_op.c - finds the operation that a config of Composable Kernel is for, and reads its problem */
 /* Sources: ROCm/composable_kernel tile_engine/ops (folders, configs and their instance builders),
  * test/ck_tile/<operation>_tile_engine/configs, dispatcher/codegen. The files do not name their
  * operation: the library tells them apart by their folders. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cpu_flags.c - the CPU's flags, of this host or of a level of x86-64 */
 #include "grid/cpu_flags.h"
 
 #include "base/file.h"

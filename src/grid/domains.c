@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* domains.c - which instances compute which problems: operator, direction, dtype, layout, ndim */
 #include "grid/domains.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expr.c - evaluates parsed expressions with Python's meaning of comparisons and logic */
 #include "grid/expr_number.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expr_check.c - checks the kinds, names and values in an expression before it is evaluated */
 #include "grid/expr_node.h"
 #include "op/op.h"
 

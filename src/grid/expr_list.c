@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of values as Python writes them: literals, range(), comprehensions, lists added up. */
+/* expr_list.c - evaluates lists of values as Python writes them: range(), comprehensions, sums */
 #include "grid/expr_number.h"
 
 #include <string.h>

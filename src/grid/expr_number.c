@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expr_number.c - Python's arithmetic and order of whole and real numbers, without overflow */
 #include "grid/expr_number.h"
 
 #include <math.h>

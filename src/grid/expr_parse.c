@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expr_parse.c - parses expressions by recursive descent into nodes in one array */
 #include "grid/expr_scan.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expr_print.c - prints an expression in a plainer language, for filters of exported configs */
 #include "grid/expr_node.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expr_scan.c - splits an expression's text into words, and places messages in it */
 #include "grid/expr_scan.h"
 
 #include <ctype.h>
@@ -32,7 +33,8 @@ int ks_expr_complain(const struct ks_expr *e, size_t at, struct ks_err *err, con
     return ks_fail(err, KS_EINVAL, "%s:%u:%u: %s", e->place.file, line, column, what);
 }
 
-/* Room is certain: the pool is twice the text and every word has at least one character. */
+/* Room is certain (expr_scan.h): a token has at least one character of the text, and takes one byte
+ * more than its own here. */
 static const char *keep(struct ks_expr_scanner *s, const char *from, size_t n)
 {
     char *to = s->e->pool + s->pool_used;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* family.c - reads the file of a kernel family: texts, backend, source, name patterns */
 #include "grid/family.h"
 
 #include "base/file.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A family as Markdown: what its file declares is what people read. */
+/* family_describe.c - prints a kernel family as Markdown: domain, traits, attributes, rules */
 #include "grid/family.h"
 #include "op/op.h"
 

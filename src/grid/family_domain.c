@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a family's instances compute: each of direction, dtype, layout and ndim stands fixed at the
- * top of its file or is a trait of that name. */
+/* family_domain.c - reads what a family's instances compute, fixed or as traits */
+/* Each of direction, dtype, layout and ndim stands fixed at the top of its file or is a trait of
+ * that name. */
 #include "grid/domain_parts.h"
 #include "grid/family_read.h"
 #include "grid/fields.h"

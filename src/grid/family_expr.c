@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* family_expr.c - parses expressions whose names and values are those of a kernel family */
 #include "grid/family_expr.h"
 
 #include "grid/fields.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* family_rules.c - reads a family's rules, and what keeps instances from running on some devices */
 #include "grid/expr.h"
 #include "grid/family_expr.h"
 #include "grid/family_read.h"

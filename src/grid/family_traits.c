@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* family_traits.c - reads a family's traits: values, attributes, aliases, default, suffix, role */
 #include "grid/family_expr.h"
 #include "grid/family_read.h"
 #include "grid/fields.h"

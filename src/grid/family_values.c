@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is asked of a family that is there already: its traits, and what its instances compute. */
+/* family_values.c - looks up a family's traits by name and role, and what its instances compute */
 #include "grid/domain_parts.h"
 #include "grid/family.h"
 

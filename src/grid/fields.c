@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* fields.c - reads fields of JSON objects: texts, words, choices, with hints for typing errors */
 #include "grid/fields.h"
 
 #include "op/op.h"

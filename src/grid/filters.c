@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* filters.c - reads filter files: an expression per line, or a Python filter_config() */
 #include "grid/filters.h"
 
 #include "base/buf.h"

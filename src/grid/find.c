@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* find.c - finds files that jobs and configs name: beside them, or in the installed data */
 #include "grid/find.h"
 
 #include "base/file.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Problem sets as JSON grids with conditions (docs/problem-lists.md, "Generators"). */
+/* generate.c - reads problem generators: JSON sets of loops, values and conditions */
+/* See docs/problem-lists.md, "Generators". */
 #include "grid/generate.h"
 
 #include "grid/fields.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* generate_set.c - runs a set of a problem generator: each combination becomes a problem */
 #include "grid/generate.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* grid.c - a grid's ids, digest and condition, its lookups, and which of its cells exist */
 #include "grid/grid.h"
 
 #include "base/hash.h"

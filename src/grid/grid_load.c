@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A grid from a job: everything that the job file names is read here. */
+/* grid_load.c - loads a grid: reads the kernels and problems that a job names, and sorts them */
 #include "grid/grid.h"
 
 #include "base/order.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* helpers.c - adds the kernels that verify outputs on a GPU to the instances of a job */
 #include "grid/helpers.h"
 
 #include "base/file.h"

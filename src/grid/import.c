@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* import.c - what all importers share: lines of a file, refusals, numbers, a blank convolution */
 #include "grid/import.h"
 
 #include "base/text.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CSV of Composable Kernel: problem sets, hold-outs, results of its benchmark, shapes of its sweep.
- *
- * Sources, all of ROCm/rocm-libraries and ROCm/composable_kernel: tile_engine/ops/grouped_conv
+/* import_ck.c - imports CSV of Composable Kernel: problem sets, hold-outs, benchmark results */
+/* Sources, all of ROCm/rocm-libraries and ROCm/composable_kernel: tile_engine/ops/grouped_conv
  * (columns; C and K count all groups; a problem is 3-D when Di > 1, Z > 1 or pad_d > 0; padding is
  * symmetric; layout is always NHWGC), dispatcher/codegen (kernel names). */
 #include "base/opt.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The config array that Composable Kernel's convert_pytorch_to_ck.py writes for run_ck_profiler.py:
- * [{"operation_type", "profiler_args": {"data_type", "layout", ..}, "metadata"}]. Its arguments are
- * those of a command line by name. README and code spell operation_type in two ways, both are read.
- */
+/* import_ck_config.c - imports the config arrays of Composable Kernel's run_ck_profiler.py */
+/* convert_pytorch_to_ck.py writes them: [{"operation_type", "profiler_args": {"data_type",
+ * "layout", ..}, "metadata"}]. The arguments are those of a command line by name. README and code
+ * spell operation_type in two ways, both are read. */
 #include "grid/import.h"
 #include "json/json.h"
 

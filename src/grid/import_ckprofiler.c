@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Command lines of Composable Kernel's profiler: everything is positional, and K and C count the
- * channels of ONE group.
- *
- * Source: ROCm/composable_kernel profiler/src/profile_{grouped_,}conv_{fwd,bwd_data,bwd_weight}.cpp
- * (order, data types, layouts, number of arguments), profiler_arg_utils.hpp (named arguments). */
+/* import_ckprofiler.c - imports command lines of Composable Kernel's profiler */
+/* Everything is positional, and K and C count the channels of ONE group. Source:
+ * ROCm/composable_kernel profiler/src/profile_{grouped_,}conv_{fwd,bwd_data,bwd_weight}.cpp (order,
+ * data types, layouts, number of arguments), profiler_arg_utils.hpp (named arguments). */
 #include "grid/import.h"
 #include "op/conv.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* import_csv.c - imports ksweep's own CSV, whose header may change from one operator to the next */
 #include "base/opt.h"
 #include "base/text.h"
 #include "grid/import.h"

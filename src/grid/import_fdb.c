@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys of MIOpen's find-db and perf-db text files: "key=value" lines, one problem each.
- *
- * 2-D  C-H-W-YxX-K-Ho-Wo-N-PHxPW-SHxSW-DHxDW-bias-LAYOUT-DTYPE-DIR
+/* import_fdb.c - imports keys of MIOpen's find-db and perf-db: "key=value", one problem each */
+/* 2-D  C-H-W-YxX-K-Ho-Wo-N-PHxPW-SHxSW-DHxDW-bias-LAYOUT-DTYPE-DIR
  * 3-D  C-D-H-W-ZxYxX-K-Do-Ho-Wo-N-PDxPHxPW-SDxSHxSW-DDxDHxDW-bias-LAYOUT-DTYPE-DIR
  * LAYOUT is one word, or three (input, weights, output) where it is not the default; DIR is F, B or
  * W with _g<groups>. In B and W the key's input is d_output and its output the input: swapped here.

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Command lists of MIOpenDriver and what MIOPEN_ENABLE_LOGGING_CMD=1 writes.
- *
- * Sources, all of ROCm/MIOpen: driver/conv_driver.hpp (flags, weight shape, padding modes),
- * driver/InputFlags.cpp (long and short flags mix, the last one counts),
- * src/convolution.cpp GetForwardOutputTensorWithLayout (output extents),
- * src/driver_arguments.cpp (what a log line prints). */
+/* import_miopen.c - imports command lists of MIOpenDriver and logs of MIOPEN_ENABLE_LOGGING_CMD */
+/* Sources, all of ROCm/MIOpen: driver/conv_driver.hpp (flags, weight shape, padding modes),
+ * driver/InputFlags.cpp (long and short flags mix, the last one counts), src/convolution.cpp
+ * GetForwardOutputTensorWithLayout (output extents), src/driver_arguments.cpp (what a log line
+ * prints). */
 #include "base/opt.h"
 #include "grid/import.h"
 #include "grid/miopen_flags.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* conv_repros_ir.json: PyTorch operators with their arguments, for replay.
- *
- * Source: the schema that Composable Kernel's convert_pytorch_to_ck.py and TraceLens's EventReplay
+/* import_pytorch.c - imports conv_repros_ir.json: PyTorch operators with arguments, for replay */
+/* Source: the schema that Composable Kernel's convert_pytorch_to_ck.py and TraceLens's EventReplay
  * read and write: [{"op_name", "replay_ir": {"list_pos_args": [{"arg_name", "arg_type", "value"}]},
  * "metadata": {"count", "priority_rank", "total_kernel_us"}}]. */
 #include "grid/import.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of text taken apart: words and commands of a shell. */
+/* import_text.c - takes lines of command lists apart: continuations, quote marks, counts, words */
 #include "grid/import.h"
 
 #include <ctype.h>

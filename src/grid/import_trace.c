@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolutions and matrix products of a profiler's trace (docs/traces.md): each distinct operator
- * and set of shapes becomes a problem per direction, with how often it ran and how long its kernels
- * took. Of nested operators that compute the same only the innermost counts. */
+/* import_trace.c - imports convolutions and matrix products of a profiler's trace */
+/* See docs/traces.md. Each distinct operator and set of shapes becomes a problem per direction,
+ * with how often it ran and how long its kernels took. Of nested operators that compute the same
+ * only the innermost counts. */
 #include "base/buf.h"
 #include "grid/import.h"
 #include "grid/trace_nodes.h"

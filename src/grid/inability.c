@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* inability.c - the parsed conditions of what a family's instances need and devices cannot do */
 #include "grid/inability.h"
 
 #include "grid/family_expr.h"

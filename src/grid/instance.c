@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* instance.c - an instance's compiler, flags, arguments, canonical text, id and name */
 #include "grid/instance.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* job.c - reads job files: sections of options, kernels, problems, programs */
 #include "grid/job.h"
 
 #include "base/file.h"

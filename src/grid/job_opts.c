@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sections of a job file as option tables: key, default, range and meaning stand only here. */
+/* job_opts.c - the sections of a job file as option tables, and defaults that depend on the job */
 #include "grid/arch.h"
 #include "grid/job_section.h"
 

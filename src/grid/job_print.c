@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* job_print.c - prints a resolved job as JSON, and lists in what two jobs differ */
 #include "grid/job.h"
 #include "grid/job_program.h"
 #include "grid/job_section.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* job_problems.c - reads the problem lists of a job: overrides, exclusions, samples */
 #include "grid/job_problems.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* job_program.c - reads and prints a job's entry for a program that times its own kernels */
 #include "grid/job_program.h"
 
 #include "grid/fields.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* kernel_adder.c - adds products of trait values to a kernel set: rules, filters, names */
 #include "base/file.h"
 #include "grid/expr.h"
 #include "grid/family_expr.h"

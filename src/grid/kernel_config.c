@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Our own kernel configs: a family and lists of values. */
+/* kernel_config.c - reads ksweep's kernel configs: a family and lists of trait values */
 #include "grid/fields.h"
 #include "grid/kernel_set_impl.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* kernel_export.c - writes a kernel set as JSON, and reads it back against its families */
 #include "grid/kernel_export.h"
 
 #include "base/file.h"

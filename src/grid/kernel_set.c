@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* kernel_set.c - adds config files of any format to a kernel set, whose names must be unique */
 #include "base/order.h"
 #include "grid/family_store.h"
 #include "grid/find.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* miopen_flags.c - parses the flags of MIOpenDriver's convolutions, with the driver's defaults */
 #include "grid/miopen_flags.h"
 
 #include "base/opt.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* missing.c - finds what keeps an instance from running: CPU flags, architecture, no plug-in */
 #include "grid/missing.h"
 
 #include "grid/arch.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* name_parts.c - splits a family's name pattern and suffixes into the parts of instance names */
 #include "grid/name_parts.h"
 
 #include "base/opt.h"

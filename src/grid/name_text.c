@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of instances, written and read. */
+/* name_text.c - prints names of instances, and reads them back, counting all readings */
 #include "grid/name_parts.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* plain_read.c - reads plain grid files, which hosts without JSON measure (docs/grid-file.md) */
 #include "grid/plain.h"
 
 #include "base/file.h"
@@ -99,12 +100,10 @@ static int take_choice(struct reader *r, size_t i, const char *const *names)
 static void *grown(struct reader *r, void *list, uint32_t n, uint32_t *cap, size_t size)
 {
     uint32_t more = *cap ? 2 * *cap : 1;
-    void *at = list;
+    void *at;
 
-    if (r->l.rc < 0)
-        return NULL;
-    if (n < *cap)
-        return list;
+    if (r->l.rc < 0 || n < *cap)
+        return r->l.rc < 0 ? NULL : list;
     at = more <= MOST_ITEMS ? realloc(list, more * size) : NULL;
     if (!at) {
         note(r, ks_fail(r->err, KS_ENOMEM, "no memory for a grid"));

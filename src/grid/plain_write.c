@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* plain_write.c - writes a grid as a plain file, for hosts without JSON (docs/grid-file.md) */
 #include "grid/plain.h"
 
 #include "base/file.h"

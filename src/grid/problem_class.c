@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* problem_class.c - the shape class of a problem, and the channels of its groups */
 #include "grid/problem_class.h"
 
 #include "op/conv.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* problem_table.c - stores problems packed: fixed-size rows, dims as LEB128, names */
 #include "grid/problem_table.h"
 
 #include <stdlib.h>

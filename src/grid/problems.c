@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* problems.c - sets of distinct problems: adds, merges, finds, excludes, reads files by format */
 #include "grid/problems.h"
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* programs.c - makes instances of programs that time their own kernels, and their command lines */
 #include "grid/programs.h"
 
 #include "base/hash.h"

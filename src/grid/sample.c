@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Seeded samples of a problem set, of all problems alike or by shape class. */
+/* sample.c - draws seeded samples of a problem set, of all problems alike or by shape class */
 #include "base/hash.h"
 #include "grid/problem_class.h"
 #include "grid/problems.h"

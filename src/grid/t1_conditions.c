@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What keeps combinations out that no rule keeps out: the traits that tell them from the instances,
- * and a tree of decisions over their values, written as few conditions. */
+/* t1_conditions.c - finds conditions that exclude the combinations which no rule excludes */
+/* The traits that distinguish them from the instances, and a tree of decisions over their values,
+ * written as few conditions. */
 #include "grid/t1_space.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* t1_export.c - writes a kernel set as a T1 file: values, conditions, what its origin said */
 #include "base/file.h"
 #include "grid/family_expr.h"
 #include "grid/t1.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* t1_import.c - reads a T1 file as a kernel family: parameters are traits, conditions rules */
 #include "grid/expr.h"
 #include "grid/family_expr.h"
 #include "grid/family_store.h"

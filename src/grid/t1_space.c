@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* t1_space.c - turns a set of instances into a product of values and the conditions on it */
 #include "grid/t1_space.h"
 
 #include "grid/family_expr.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* trace_nodes.c - reads PyTorch execution traces: operators with arguments, and how they nest */
 #include "grid/trace_nodes.h"
 #include "trace/text.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* trace_problems.c - makes problems of a trace's operators, and shares kernel times among them */
 #include "grid/trace_problems.h"
 #include "op/conv.h"
 #include "op/gemm.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Typed access to nodes, with messages that name the place in the file. */
+/* access.c - typed access to JSON nodes, with messages that name file, line and path */
 #include "base/opt.h"
 #include "json/json.h"
 #include "json/scan.h"

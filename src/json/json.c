@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* json.c - parses JSON strictly: scanned first, then paired with cJSON's tree; no duplicate keys */
 #include "json/json.h"
 #include "base/file.h"
 #include "json/scan.h"

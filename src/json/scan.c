@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* scan.c - checks JSON's grammar, limits and UTF-8, and notes kind and line of every value */
 #include "json/scan.h"
 #include "base/text.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* write.c - writes JSON through cJSON: valid UTF-8, exact numbers, control characters escaped */
 #include "base/hash.h"
 #include "base/text.h"
 #include "json/json.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* alias.c - groups instances that share machine code, and draws which are measured as control */
 #include "mpi/alias.h"
 
 #include "base/order.h"

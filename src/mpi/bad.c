@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* bad.c - a hash table of the cells that failed, by problem and instance */
 #include "mpi/bad.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* bell.c - wakes the loops of other ranks on this host by SIGURG, at a bounded rate */
 #include "mpi/bell.h"
 
 #include <signal.h>

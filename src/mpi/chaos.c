@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* chaos.c - kills this process at a named point when KSWEEP_CHAOS asks for it, for tests */
 #include "mpi/chaos.h"
 
 #include <signal.h>

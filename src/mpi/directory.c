@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* directory.c - opens a run's directory: compares the journal's job, begins a segment, counts */
 #include "mpi/directory.h"
 
 #include "base/clock.h"

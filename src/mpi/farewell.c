@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* farewell.c - the last messages between rank 0 and the others, before MPI ends */
 #include "mpi/farewell.h"
 
 #include "base/clock.h"

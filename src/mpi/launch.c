@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* launch.c - which launcher started this process, and whether its ranks can find each other */
 #include "mpi/launch.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* mpi_load.c - finds and loads libksweep-mpi.so, so that the program runs without MPI */
 #include "mpi/mpi_calls.h"
 
 #include "base/file.h"

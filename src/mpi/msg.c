@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* msg.c - encodes and decodes the messages between ranks: greetings, leases, pairs of numbers */
 #include "mpi/msg.h"
 
 #include <string.h>

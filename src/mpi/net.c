@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* net.c - frames between rank 0 and the others over MPI point-to-point messages */
 #include "mpi/net.h"
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* pace.c - when a rank's loop wakes next, so that it does not disturb cells being measured */
 #include "mpi/pace.h"
 
 static uint64_t least(uint64_t a, uint64_t b)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* preflight.c - loads a job and checks what can be checked before any rank starts */
 #include "mpi/preflight.h"
 
 #include "build/libraries.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* probe.c - asks a worker which devices it sees, and reads its answer */
 #include "mpi/probe.h"
 
 #include "base/clock.h"

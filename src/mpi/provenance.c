@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* provenance.c - describes a rank's host and device for the journal, and measures idle noise */
 #include "mpi/provenance.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* prune.c - which cells are left out because their kernels spill registers */
 #include "mpi/prune.h"
 
 #include "base/hash.h"

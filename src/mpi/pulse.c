@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* pulse.c - a thread that sends heartbeats while the rank's loop is away */
 #include "mpi/pulse.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* rank.c - a rank: greets, takes leases and builds, runs its agent, says goodbye */
 #include "mpi/rank.h"
 
 #include "base/clock.h"

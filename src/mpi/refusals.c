@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* refusals.c - asks a worker which built instances reject which problems */
 #include "mpi/refusals.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* run.c - ksweep run on one rank: opens everything, runs the loop, and ends it in order */
 #include "mpi/run.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* seat.c - which device and cores a rank gets, checked against what its worker sees */
 #include "mpi/seat.h"
 
 #include "grid/arch.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* segment.c - hides the shared-memory files of MPI so that killed ranks leave none behind */
 #include "mpi/segment.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* share.c - messages and windows by which ranks send build units to each other */
 #include "mpi/share.h"
 
 #include <inttypes.h>

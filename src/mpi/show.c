@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* show.c - shows progress: a bar or lines on the terminal, and DIR/progress */
 #include "mpi/show.h"
 
 #include <stdio.h>

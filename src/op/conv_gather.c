@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Forward and backward-data references: R and A = sum |x||w| in double.
- *
- * Both gather. Forward, an output meets its inputs at out stride - pad + tap dilation. Backward,
+/* conv_gather.c - forward and backward-data references of convolutions: R, A = sum |x||w| */
+/* Both gather. Forward, an output meets its inputs at out stride - pad + tap dilation. Backward,
  * the inputs of one phase (index modulo the stride, along each axis) meet the same taps, and the
  * outputs those taps lead to lie as in a forward convolution of stride 1, walked through from the
  * last tap. So there is one inner convolution: once forward, once for each phase backward. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Freivalds' check of the exact references (DESIGN V3). Loops follow the definition of the
- * convolution: every output meets its taps, in all directions, and adds what the direction wants.
- * No index arithmetic and no summation is shared with the references.
+/* conv_prove_exact.c - Freivalds' check of a convolution's exact reference (DESIGN V3) */
+/* Loops follow the definition of the convolution: every output meets its taps, in all directions,
+ * and adds what the direction wants. No index arithmetic and no summation is shared with the
+ * references.
  *
  * Random v folds one channel away, modulo 2^61 - 1:
  *   forward          sum_gk v R[out][gk]      = sum_tap,gc input[out + tap][gc] F[tap][gc],

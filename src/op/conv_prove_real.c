@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* conv_prove_real.c - recomputes a sample of a convolution's double reference (DESIGN V3) */
 /* Direct recomputation of a sample of the double references (DESIGN V3), element by element by the
  * definition, from the last tap and channel to the first and in long double. No index arithmetic is
  * shared with the references. */

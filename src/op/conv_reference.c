@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* conv_reference.c - a convolution's reference: operands as floats, then by its direction */
 #include "op/conv_reference.h"
 #include "op/conv_view.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* conv_view.c - strides and stretches of images and weights in both layouts */
 #include "op/conv_view.h"
 #include "op/dims.h"
 #include "op/sums.h"

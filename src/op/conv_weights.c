@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Backward-weight reference: R and A = sum |x||w| in double.
- *
- * Lanes are output channels, rows of sums are input channels, steps are the pixels of a stretch of
+/* conv_weights.c - backward-weight reference of convolutions: R, A = sum |x||w| in double */
+/* Lanes are output channels, rows of sums are input channels, steps are the pixels of a stretch of
  * one output line. Blocks of channels are small so that their sums stay in the cache while all
  * lines pass by. In a depthwise convolution the groups are the lanes and the x taps are the rows.
- */
+ * */
 #include "op/conv_reference.h"
 #include "op/conv_view.h"
 #include "op/dims.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* conv_work.c - FLOPs of a convolution without padding, and the elements that take part */
 #include "op/conv_work.h"
 
 #include "op/conv.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* dims.c - checks the dims of a problem and the number of elements that they give */
 #include "op/dims.h"
 
 #include <inttypes.h>

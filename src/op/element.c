@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* element.c - converts single elements of fp32, fp16 and bf16 to and from double, bit by bit */
 #include "op/op.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Many elements at once. Integer arithmetic on the bits, as in element.c: neither a rounding mode
- * nor flushing of subnormals that a kernel left behind can touch it. */
+/* elements.c - converts many elements at once, as element.c does */
+/* Integer arithmetic on the bits: neither a rounding mode nor flushing of subnormals that a kernel
+ * left behind can touch it. */
 #include "op/clones.h"
 #include "op/op.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* freivalds.c - sums and products modulo 2^61 - 1 in vectorised pieces, for the exact proofs */
 #include "op/freivalds.h"
 #include "op/clones.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Inputs from a counter-based generator: element i is a function of (problem id, kind, operand, i)
- * alone, in integer arithmetic, so every machine and every vector width gives the same bits. */
+/* inputs.c - fills a problem's operands, exact or random, from a counter-based generator */
+/* Element i is a function of (problem id, kind, operand, i) alone, in integer arithmetic, so every
+ * machine and every vector width gives the same bits. */
 #include "op/clones.h"
 #include "op/op.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* op.c - problems of any operator: names, canonical text and id, CSV, parsing */
 #include "op/op.h"
 #include "op/conv.h"
 #include "op/gemm.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* op_gemm.c - the operator gemm: dims, checks, reference and its proofs */
 #include "op/dims.h"
 #include "op/freivalds.h"
 #include "op/gemm.h"

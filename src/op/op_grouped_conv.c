@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* op_grouped_conv.c - the operator grouped_conv: dims, checks, output extents, FLOPs, shapes */
 #include "op/conv.h"
 #include "op/conv_reference.h"
 #include "op/conv_work.h"

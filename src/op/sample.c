@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sample.c - compares a random sample of a double reference with sums in long double */
 #include "op/sample.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* signs.c - flips signs of operands by seed, so that the result's signs are known */
 #include "op/signs.h"
 
 #include "base/hash.h"

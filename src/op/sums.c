@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sums.c - inner loops of the references: sums of products, widening, transposing */
 #include "op/sums.h"
 #include "op/clones.h"
 

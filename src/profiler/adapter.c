@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* adapter.c - the table of program adapters, and what they all share: setup, commands, identity */
 #include "profiler/adapter.h"
 
 #include "base/hash.h"

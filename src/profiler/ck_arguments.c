@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* ck_arguments.c - ckProfiler's arguments for a problem, as numbers and as a config array */
 /* Sources: ROCm/composable_kernel profiler/src/profile_grouped_conv_{fwd,bwd_data,bwd_weight}.cpp
  * (order and enums by generation), the scripts convert_pytorch_to_ck.py and run_ck_profiler.py
  * (names of the config array). */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* ck_names.c - traits from the names of Composable Kernel's device operations */
 /* Names of Composable Kernel's device operations: a class and its template arguments. What each
  * place means is known for the classes of grouped convolutions; "Key: value" says it itself.
  *

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of ckProfiler's grouped convolutions, all generations.
- *
- * Source: ROCm/composable_kernel profiler/include/profiler/profile_grouped_conv_*_impl.hpp. */
+/* ck_output.c - reads what ckProfiler prints for grouped convolutions, in all its generations */
+/* Source: ROCm/composable_kernel profiler/include/profiler/profile_grouped_conv_*_impl.hpp. */
 #include "profiler/ck_output.h"
 #include "profiler/ck_arguments.h"
 

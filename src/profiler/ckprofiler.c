@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* ckprofiler.c - the adapter of Composable Kernel's ckProfiler: options, protocol, command lines */
 /* Composable Kernel's ckProfiler, or its programs for single operations: what to run. */
 #include "profiler/ck_arguments.h"
 #include "profiler/ck_output.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* find.c - finds the program of an adapter, by its path or by its names in a directory */
 #include "profiler/find.h"
 
 #include "base/file.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs of the user's own: a command template, and output as JSON lines, CSV or patterns. */
+/* lines.c - the adapter of other programs: a command template, output in lines, CSV or patterns */
 #include "base/text.h"
 #include "profiler/lines_impl.h"
 #include "profiler/option.h"

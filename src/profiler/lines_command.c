@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A command template's fields: "{c_total}", "{dtype}", "{ho}". */
+/* lines_command.c - expands the fields of a command template: "{c_total}", "{dtype}", "{ho}" */
 #include "base/hash.h"
 #include "base/opt.h"
 #include "op/conv.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows from JSON lines, CSV or patterns. */
+/* lines_read.c - reads rows from the output of other programs: JSON lines, CSV or patterns */
 #include "profiler/lines_impl.h"
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* MIOpenDriver: the solution that Find or the library chooses, or one run for each solution.
- *
- * Source: ROCm/MIOpen driver/conv_driver.hpp (flags, what it prints), driver/main.cpp. */
+/* miopendriver.c - the adapter of MIOpenDriver: one run of its choice, or one per solution */
+/* Source: ROCm/MIOpen driver/conv_driver.hpp (flags, what it prints), driver/main.cpp. */
 #include "op/conv.h"
 #include "profiler/option.h"
 #include "profiler/profiler_impl.h"

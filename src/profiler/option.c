@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* option.c - reads and writes an adapter's options by a table */
 #include "profiler/option.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* pattern.c - regular expressions with named groups, on top of regcomp(3) */
 #include "profiler/pattern.h"
 
 #include "base/buf.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From bytes to lines, and from drafts to rows; the lines' meaning is the adapter's. */
+/* reader.c - from a program's output to rows; what lines mean is the adapter's business */
 #include "base/array.h"
 #include "base/hash.h"
 #include "profiler/profiler_impl.h"

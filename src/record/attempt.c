@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* attempt.c - decides which record of a cell is final, and which records count towards it */
 #include "record/attempt.h"
 #include "record/outcome.h"
 #include "record/record.h"

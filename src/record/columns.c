@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* columns.c - names of columns: types and roles as texts, and what columns were called before */
 #include "record/columns.h"
 
 #include <stdio.h>

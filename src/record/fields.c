@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* fields.c - encodes and decodes structs as tagged fields, by a table of their members */
 #include "record/fields.h"
 #include "base/hash.h"
 #include "record/frame.h"

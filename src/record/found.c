@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* found.c - rows that programs printed, runs of programs, pieces of output: as frames */
 #include "record/found.h"
 
 #include "record/fields.h"

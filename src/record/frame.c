@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* frame.c - frames and their fields: writes them, and finds them again in damaged streams */
 #include "record/frame.h"
 #include "base/hash.h"
 

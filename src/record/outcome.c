@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* outcome.c - texts of outcomes, flags, stop reasons and phases, and what an outcome implies */
 #include "record/outcome.h"
 
 #include <stddef.h>

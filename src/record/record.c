@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* record.c - the record of a measurement: encoded, decoded, and its head alone */
 #include "record/record.h"
 #include "base/order.h"
 #include "record/fields.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* request.c - the frames between agent and worker: set-up, problem, cell, ready */
 #include "record/request.h"
 #include "op/op.h"
 #include "record/fields.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* rounds.c - a cell's time over its rounds, by the label's statistic */
 #include "record/rounds.h"
 #include "base/backend.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* statistic.c - statistics of a round's samples and over rounds: median, low quantile, minima */
 #include "record/statistic.h"
 #include "record/stats.h"
 

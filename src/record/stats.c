@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* stats.c - median with intervals, quantiles, and how far noise is above its limits */
 #include "record/stats.h"
 
 #include <assert.h>

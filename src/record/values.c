@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The journalled values beside ks_record: one table each, tags per frame type. */
+/* values.c - frames of the journal beside records: job, device, build, start, block, race, event */
 #include "record/fields.h"
 #include "record/frame.h"
 #include "record/record.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* keep.c - compresses a program's output up to a limit, in pieces, and digests it */
 #include "runner/keep.h"
 
 #include "record/found.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* surround.c - environment and working directory of a program's run */
 #include "runner/surround.h"
 
 #include "base/array.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* front.c - ksweep run -n: starts the launcher, forwards signals to rank 0, cleans up behind it */
 #include "spawn/front.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* launcher.c - finds the launcher among this process's ancestors, and ends one that does not end */
 #include "spawn/launcher.h"
 
 #include "base/clock.h"

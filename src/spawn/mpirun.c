@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* mpirun.c - finds Open MPI's mpirun, and makes its options and environment */
 #include "spawn/mpirun.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* parent_link.c - the socket between rank 0 and its parent: ready, and the exit status */
 #include "spawn/parent_link.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* procfs.c - what /proc says of processes: parents, memory, children, marks in environments */
 #include "spawn/procfs.h"
 #include "base/buf.h"
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* wire.c - messages with file descriptors over a Unix socket */
 #include "spawn/wire.h"
 
 #include <errno.h>

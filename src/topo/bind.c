@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* bind.c - gives the ranks of a host their devices, cores and memory */
 #include "topo/bind.h"
 
 #include "topo/bind_impl.h"

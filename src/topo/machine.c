@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* machine.c - a host's topology from hwloc: cores, what is around them, where a PCI device is */
 #include "topo/machine.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* match.c - assigns guests to chairs by augmenting paths, or lets them share */
 #include "topo/match.h"
 
 #include <stdlib.h>

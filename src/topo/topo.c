@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* topo.c - counts the cores, sockets and caches that this process may use */
 #include "topo/topo.h"
 
 #include "topo/machine.h"

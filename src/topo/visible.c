@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* visible.c - the visibility variables that leave a worker one GPU */
 #include "topo/visible.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* devices.c - the devices that a trace describes or only names */
 #include "trace/load.h"
 #include "trace/text.h"
 

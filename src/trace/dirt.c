@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* dirt.c - words for what is wrong with a trace: damage, cuts, skipped events */
 #include "base/buf.h"
 #include "trace/reader.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* event.c - parses one event of a trace: members, arguments, nested values skipped */
 #include "trace/event.h"
 
 #include "trace/text.h"

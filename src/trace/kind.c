@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* kind.c - what an event is: operator, call, kernel, flow, metadata */
 #include "trace/event.h"
 #include "trace/text.h"
 

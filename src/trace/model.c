@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* model.c - a trace in memory: its tables, loaded from a source and linked */
 #include "trace/model.h"
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* names.c - a table of distinct texts, each with a number */
 #include "trace/names.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* output.c - writes a trace, gzipped if its name ends so, and replaces the file at the end */
 #include "trace/output.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* reader.c - reads a trace's outermost value in a window, event by event, past damage */
 #include "trace/reader.h"
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* rows.c - tables of columns that grow together, and a radix sort of row numbers */
 #include "trace/rows.h"
 
 #include <stdlib.h>

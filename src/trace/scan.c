@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* scan.c - finds quotes and brackets in JSON, byte by byte or with SSE2 and AVX2 */
 #include "trace/scan.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* source.c - the bytes of a trace: a file, standard input or memory, unpacked if gzipped */
 #include "trace/source.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* text.c - numbers, strings and nested values of a trace's JSON, within their bytes */
 #include "trace/text.h"
 
 #include <math.h>

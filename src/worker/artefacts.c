@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* artefacts.c - opens the objects of a problem's kernels once each, if their digests are right */
 #include "worker/artefacts.h"
 
 #include "worker/sealed.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* buffers.c - operands, output and workspace on the device between guard zones */
 #include "worker/buffers.h"
 
 #include "base/hash.h"

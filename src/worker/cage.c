@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cage.c - signal handlers and a filter of system calls around kernels */
 #include "worker/cage.h"
 #include "worker/cage_impl.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* check_plan.c - draws which samples of a cell are checked, and how */
 #include "worker/check_plan.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* checks.c - checks samples: other inputs before one, its output compared after it */
 #include "worker/checks.h"
 
 #include "base/hash.h"

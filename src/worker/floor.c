@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* floor.c - the least time that a call can take: its FLOPs and bytes at the device's rates */
 #include "worker/floor.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* fpenv.c - saves and restores the CPU's floating-point state around kernels */
 #include "worker/fpenv.h"
 
 #if defined(__x86_64__)

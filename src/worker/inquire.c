@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* inquire.c - repeats pairs of samples when times raise a doubt, and settles it */
 #include "worker/inquire.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* leave.c - ends the worker without the C library's exit */
 #include "worker/leave.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* mask.c - masks references by a key, so that a kernel cannot copy them */
 #include "worker/mask.h"
 
 #include "op/clones.h"

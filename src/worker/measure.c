@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* measure.c - takes a round's samples: calls per sample, chunks, checks, when to stop */
 #include "worker/measure_impl.h"
 
 #include "base/clock.h"

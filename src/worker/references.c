@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* references.c - computes a problem's references, seals them in a memfd, opens sealed ones */
 #include "worker/references.h"
 
 #include "base/hash.h"

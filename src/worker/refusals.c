@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* refusals.c - answers which kernels reject which problems, without measuring anything */
 #include "worker/refusals.h"
 
 #include "base/array.h"

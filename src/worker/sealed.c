@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sealed.c - copies an object into a sealed memfd, so that nobody changes it after the check */
 #include "worker/sealed.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sentinel.c - surrounds heap chunks with sentinels that show out-of-bounds writes */
 #include "worker/sentinel.h"
 
 #include <malloc.h>

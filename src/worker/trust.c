@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* trust.c - what a round's times say of the kernel: repeats that do no work, slower checks */
 #include "worker/trust.h"
 
 #include "record/record.h"

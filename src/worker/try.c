@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* try.c - loads and unloads an object once, and says which step ended the process */
 #include "worker/try.h"
 
 #include "base/file.h"

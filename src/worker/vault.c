@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* vault.c - keeps the key of the references in a socket, out of a kernel's reach */
 #include "worker/vault.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* verify.c - compares an output with its reference, exactly or within the tolerance */
 #include "worker/verify.h"
 
 #include "op/clones.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_checks JOB CACHE [RESTARTS [CELLS]] - whether the checks between samples change the times
+/* bench_checks.c JOB CACHE [RESTARTS [CELLS]] - whether the checks between samples change the times
  * they stand between: every cell of a job is measured in two workers, one that checks and one that
  * does not, in turn. The job's instances must lie in the cache (`ksweep build JOB --cache CACHE`).
  *

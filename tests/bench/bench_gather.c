@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_gather DIR [PROBLEMS INSTANCES SAMPLES] - a made-up journal (PROBLEMS x INSTANCES cells of
- * SAMPLES samples, default 200 x 300 x 30) becomes DIR/run/results.h5, with every CRC checked and
- * the file read back; beside it H5Dwrite alone: the same datasets with the same types, chunks and
- * filters, from memory, in one call each. Five times each, in turn; one line "key value..." a
+/* bench_gather.c DIR [PROBLEMS INSTANCES SAMPLES] - a made-up journal (PROBLEMS x INSTANCES cells
+ * of SAMPLES samples, default 200 x 300 x 30) becomes DIR/run/results.h5, with every CRC checked
+ * and the file read back; beside it H5Dwrite alone: the same datasets with the same types, chunks
+ * and filters, from memory, in one call each. Five times each, in turn; one line "key value..." a
  * figure. */
 #include "tests/tools/store_kit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a cell costs beside its warm-up, its samples, its verification and its inputs, in workers of
- * 20 cells each: a kernel that does nothing (not verified) and a small correct one (verified).
- *     bench_harness [N_CELLS]     default 10000 */
+/* bench_harness.c - what a cell costs beside its warm-up, samples, verification and inputs */
+/* bench_harness [N_CELLS] (default 10000): in workers of 20 cells each, a kernel that does nothing
+ * (not verified) and a small correct one (verified). */
 #include "base/clock.h"
 #include "base/file.h"
 #include "tests/unit/op_cases.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What it costs to start ranks and end them, with the transports that ksweep chooses. */
+/* bench_hello.c - what it costs to start and end ranks, with the transports that ksweep chooses */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

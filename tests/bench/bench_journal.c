@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_journal DIR [RECORDS] - records of 30 samples through the journal with group commit, beside
- * plain write + fdatasync of the same bytes in the same pieces, and the readers. One line a row;
- * median of 5. Run it with DIR on the disk that matters. */
+/* bench_journal.c DIR [RECORDS] - records of 30 samples through the journal with group commit,
+ * beside plain write + fdatasync of the same bytes in the same pieces, and the readers. One line a
+ * row; median of 5. Run it with DIR on the disk that matters. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_onednn JOB CACHE [MS] - the best instance of a job beside oneDNN, problem by problem, on
+/* bench_onednn.c JOB CACHE [MS] - the best instance of a job beside oneDNN, problem by problem, on
  * one thread: CSV rows on stdout, then "# " lines with geometric means. The job's instances must
  * lie in the cache (`ksweep build JOB --cache CACHE`). All applicable instances are tried, the
  * FINALISTS fastest then alternate with oneDNN for MS milliseconds a problem (default 400); speeds

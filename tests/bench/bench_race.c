@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_race [RACES [SAMPLES.csv]] - races with planted noise, and with recorded samples: one
+/* bench_race.c [RACES [SAMPLES.csv]] - races with planted noise, and with recorded samples: one
  * instance per line, its samples in the order they were taken. Prints a table. */
 #include "base/hash.h"
 #include "tests/bench/race_table.h"

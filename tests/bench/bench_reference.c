@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Rates of input generation, reference and proofs over the shipped problem lists in all directions
- * and layouts, one thread.
- *     bench_reference [-v]        -v: one line for each problem
- * GFLOP/s count 2 per multiply-add, R and A together once. */
+/* bench_reference.c - rates of input generation, reference and proofs, one thread */
+/* bench_reference [-v] - over the shipped problem lists in all directions and layouts; -v: one line
+ * for each problem. GFLOP/s count 2 per multiply-add, R and A together once. */
 #include "tests/unit/problem_list.h"
 
 #include "base/clock.h"

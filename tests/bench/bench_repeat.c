@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_repeat [--statistics] [--odd] FILE|DIR... - whether sweeps of the same thing name the same
- * winners: the yardstick (analysis/learn/yardstick.h), coverage of intervals, calibration of the
- * oracle. Lines "key value", and lines for people behind "# ". With --statistics every statistic of
- * the label, over rounds by median and minimum, and with two sweeps as two rounds. With --odd only
- * the problems of odd numbers, counted from 0: a method was chosen on the others. */
+/* bench_repeat.c [--statistics] [--odd] FILE|DIR... - whether sweeps of the same thing name the
+ * same winners: the yardstick (analysis/learn/yardstick.h), coverage of intervals, calibration of
+ * the oracle. Lines "key value", and lines for people behind "# ". With --statistics every
+ * statistic of the label, over rounds by median and minimum, and with two sweeps as two rounds.
+ * With --odd only the problems of odd numbers, counted from 0: a method was chosen on the others.
+ * */
 #include "analysis/learn/held_out.h"
 #include "record/rounds.h"
 

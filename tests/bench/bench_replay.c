@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_replay RACES FILE|DIR... - races over recorded sweeps: round r of a race is what another
+/* bench_replay.c RACES FILE|DIR... - races over recorded sweeps: round r of a race is what another
  * sweep has measured, so that nothing about noise is assumed. Each problem races again and again
  * with the sweeps in another order. Round 0 has all samples of its sweep; the two passes of a visit
  * have the first and the second half of theirs. The truth is the median of all samples of all

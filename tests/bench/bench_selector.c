@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_selector [ROUNDS [DIR]] - how long a choice among 100 candidates takes, by size of the
+/* bench_selector.c [ROUNDS [DIR]] - how long a choice among 100 candidates takes, by size of the
  * selector: the code that `ksweep-analyze select` writes, as it is in the program. 300 full trees
  * of depth 7 over 70 features, split at random; candidates that all apply; problems one after the
  * other, so that caches hold the trees and nothing else is known. One line per size: median and

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_table DIR PROBLEMS INSTANCES - writes DIR/results.h5 for the bench `table`: made-up cells
+/* bench_table.c DIR PROBLEMS INSTANCES - writes DIR/results.h5 for the bench `table`: made-up cells
  * of 3 samples, those of a problem in random order, as round 0 measures them. */
 #include "tests/tools/store_kit.h"
 

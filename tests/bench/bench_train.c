@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_train [PROBLEMS INSTANCES COLUMNS SETTINGS] - how long `ksweep-analyze train` trains, and
+/* bench_train.c [PROBLEMS INSTANCES COLUMNS SETTINGS] - how long `ksweep-analyze train` trains, and
  * in how much memory: 3,500 made-up problems of 20 instances, 70,000 cells with 60 features each,
  * with the command's defaults but one setting and without shape classes left out. One line: wall
  * seconds of all of it (search on inner folds, outer folds, the model) and of the model alone, MiB

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_units JOB DIR [UNIT_SIZE] - the translation units of a job as the product would compile
+/* bench_units.c JOB DIR [UNIT_SIZE] - the translation units of a job as the product would compile
  * them, each in DIR/NNN with its source and compile.sh: the same sources, flags and linker call,
  * but nothing else that a build does. UNIT_SIZE instances a unit, default 27. DIR/Makefile does the
  * same: "make objects" compiles, "make all" links, too. Prints how many units. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* bench_variance.c - measures sweeps for components of variance, and prints a table of them */
 /* bench_variance measure JOB CACHE FILE SWEEP WORKERS BUFFERS SECONDS - appends one sweep to FILE:
  *   each problem of the job in WORKERS workers, each with BUFFERS sets of buffers after one
  *   another, for SECONDS each. In that time its first six instances that run are measured in turn,
  *   each twice in a row: 19 samples (fewer beyond 400 ms), no checks. A line "# done SWEEP PROBLEM"
- * ends a problem; a problem that FILE has is skipped, so that the bench can be cut and started
- * again. bench_variance table FILE - standard deviations by what is between two values.
+ *   ends a problem; a problem that FILE has is skipped, so that the bench can be cut and started
+ *   again.
+ * bench_variance table FILE - standard deviations by what is between two values.
  *
  * The job's instances must lie in the cache (`ksweep build JOB --cache CACHE`). The first word of a
  * problem's name is its class. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_verify [N_SUBJECTS [SEED]] - what the verification sees. Each subject is a random small
+/* bench_verify.c [N_SUBJECTS [SEED]] - what the verification sees. Each subject is a random small
  * problem (all operators, directions, dtypes, layouts); its output is computed in N_WAYS legitimate
  * ways, which must all pass, and broken in N_FAULTS ways, each on exact and on random data. Then
  * one product is dropped from sums of growing length. Last, what a comparison costs with references
- * masked and plain. Status 1: a correct output was refused, or a
- * fault that is there was not seen. */
+ * masked and plain. Status 1: a correct output was refused, or a fault that is there was not seen.
+ * */
 #include "tests/unit/power.h"
 
 #include "base/clock.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The worker of the bench `dispatch`: it speaks the protocol of record/request.h and answers every
- * cell with a record of 30 samples, but measures nothing. The job's device.arch says how long a
- * cell takes: "us=N"; with 0 the answers go out in large writes. */
+/* dispatch_worker.c - the worker of the bench `dispatch`: answers every cell, measures nothing */
+/* It speaks the protocol of record/request.h and answers every cell with a record of 30 samples.
+ * The job's device.arch says how long a cell takes: "us=N"; with 0 the answers go out in large
+ * writes. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "record/frame.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* onednn.c - a grouped convolution through oneDNN 2.x: its primitive, operands and result */
 #include "tests/bench/onednn.h"
 
 #include "op/conv.h"

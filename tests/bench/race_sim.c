@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* race_sim.c - races with planted or recorded times, beside plain sampling in the same rounds */
 #include "tests/bench/race_sim.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* race_table.c - prints races by kind of noise: regret, cost, violations of the guarantee */
 #include "tests/bench/race_table.h"
 
 #include <stdio.h>

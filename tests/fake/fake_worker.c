@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker that speaks the protocol of record/request.h and misbehaves on demand, by the first word
- * of the instance's name ("crash_b" crashes); what must happen only once leaves a file in
- * $FAKE_DIR. $FAKE_CANARY: wrong, dead, wrong_once, dead_once, dead_loud. $FAKE_SETUP: fail,
- * limits. */
+/* fake_worker.c - a worker that misbehaves on demand */
+/* It speaks the protocol of record/request.h and misbehaves by the first word of the instance's
+ * name ("crash_b" crashes); what must happen only once leaves a file in $FAKE_DIR. $FAKE_CANARY:
+ * wrong, dead, wrong_once, dead_once, dead_loud. $FAKE_SETUP: fail, limits. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "record/frame.h"

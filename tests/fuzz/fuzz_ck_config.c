@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a list of configs of the PyTorch converter. */
+/* fuzz_ck_config.c - any bytes as a list of configs of the PyTorch converter */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/list_check.h"
 

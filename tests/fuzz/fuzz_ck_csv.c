@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a list of Composable Kernel. */
+/* fuzz_ck_csv.c - any bytes as a list of Composable Kernel */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/list_check.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a list of ckProfiler commands. */
+/* fuzz_ckprofiler.c - any bytes as a list of ckProfiler commands */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/list_check.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Code objects. The first byte of an input says what it is: an image as it stands, or damage to one
- * of those made by hand (tests/unit/code_image.h), four bytes for each hit: where (2), how, what.
- * Whatever it is, the reader gives numbers in their range, the same every time, or a refusal with a
- * reason, and reads nothing but the image. */
+/* fuzz_code_object.c - any bytes as a code object: numbers in their range, or a reasoned refusal */
+/* The first byte of an input says what it is: an image as it stands, or damage to one of those made
+ * by hand (tests/unit/code_image.h), four bytes for each hit: where (2), how, what. Whatever it is,
+ * the reader gives the same every time and reads nothing but the image. */
 #include "build/code_object.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/code_image.h"

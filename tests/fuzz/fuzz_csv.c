@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a CSV list: counts add up, and what was taken reads back as the same set. */
+/* fuzz_csv.c - any bytes as a CSV list: counts add up, its problems read back as the same set */
 #include "grid/problems.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as an object: an identity, the same every time, or a refusal with a reason. */
+/* fuzz_elf.c - any bytes as an object: the same identity every time, or a refusal with a reason */
 #include "build/codeid.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text as an expression: refused with a column, or the same value twice. What the check lets
- * pass fails in evaluation only by arithmetic. And as a list of values: refused with a column, or
- * the same values twice, all distinct. */
+/* fuzz_expr.c - any text as an expression and as a list of values: refused by column, or read */
+/* The same values each time. What the check lets pass fails in evaluation only by arithmetic; the
+ * values of a list are all distinct. */
 #include "grid/expr.h"
 #include "tests/fuzz/fuzz.h"
 

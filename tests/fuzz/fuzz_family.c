@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a family: refused with a placed message, or every instance tried prints a name that
- * reads back as itself or is called ambiguous. The seeds' source is /proc/self/exe. */
+/* fuzz_family.c - any bytes as a family: refused with a placed message, or its names read back */
+/* Every instance tried prints a name that reads back as itself or is called ambiguous. The seeds'
+ * source is /proc/self/exe. */
 #include "base/hash.h"
 #include "grid/family.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a find-db. */
+/* fuzz_fdb.c - any bytes as a find-db */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/list_check.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a feature_spec.json: refused with a placed message, or written as the same text
- * again. */
+/* fuzz_feature_spec.c - any bytes as a feature_spec.json: refused with a place, or written alike */
 #include "analysis/learn/features.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a filter file: refused with a place in the file, or expressions that parse at the
- * places where they stand. */
+/* fuzz_filters.c - any bytes as a filter file: refused with a place, or expressions that parse */
 #include "grid/filters.h"
 #include "tests/fuzz/fuzz.h"
 

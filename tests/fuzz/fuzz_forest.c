@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as XGBoost's model.json: refused with a placed message, or trees that every row can
- * walk and that predict the same when they are written and read again. */
+/* fuzz_forest.c - any bytes as XGBoost's model.json: refused with a placed message, or trees */
+/* Every row can walk them, and they predict the same when they are written and read again. */
 #include "analysis/model/forest.h"
 #include "tests/fuzz/fuzz.h"
 

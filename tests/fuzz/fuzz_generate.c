@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a generator. */
+/* fuzz_generate.c - any bytes as a generator */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/list_check.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a code object of a GPU: an identity, the same every time, or a refusal with a
- * reason. The corpus has small ones of tests/fake/gpu_unit.k, instances 0 and 1. */
+/* fuzz_gpu_code.c - any bytes as a GPU's code object: the same identity each time, or a refusal */
+/* The corpus has small ones of tests/fake/gpu_unit.k, instances 0 and 1. */
 #include "build/gpu_code.h"
 #include "tests/fuzz/fuzz.h"
 

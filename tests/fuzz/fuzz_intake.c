@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file of another tool, or as a table: refused with its name, or rows whose counts
- * add up, or frames whose values can be read. The first byte chooses the format. */
+/* fuzz_intake.c - any bytes as another tool's file or as a table: refused by name, or sound rows */
+/* Counts of rows add up, and values of frames can be read. The first byte chooses the format. */
 #include "analysis/import/intake.h"
 #include "analysis/import/made.h"
 #include "grid/ck_rows.h"

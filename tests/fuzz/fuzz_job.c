@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a job: refused with a placed message, or resolved to a text that resolves to
- * itself. Paths of the seeds name /proc/self/exe, which exists everywhere. */
+/* fuzz_job.c - any bytes as a job: refused with a place, or a text that resolves to itself */
+/* Paths of the seeds name /proc/self/exe, which exists everywhere. */
 #include "grid/job.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Two segments made of the input: each step is kind, type, length and then that many bytes. Kinds:
- * a whole frame, a frame with a damaged bit, raw bytes, a frame cut short, a fence, next segment.
- * Reading and asking for the owner must succeed, and every byte must be in a frame, damage, a
- * copied segment or beyond a fence. */
+/* fuzz_journal.c - any bytes as two segments: they are read, and every byte is accounted for */
+/* Two segments are made of the input: each step is kind, type, length and then that many bytes.
+ * Kinds: a whole frame, a frame with a damaged bit, raw bytes, a frame cut short, a fence, next
+ * segment. Reading and asking for the owner must succeed, and every byte must be in a frame,
+ * damage, a copied segment or beyond a fence. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "journal/journal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes: refused with a placed message, or read, written and read again to the same text. */
+/* fuzz_json.c - any bytes as JSON: refused with a place, or written and read to the same text */
 #include "tests/fuzz/fuzz.h"
 #include "json/json.h"
 

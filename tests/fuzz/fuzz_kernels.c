@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file of kernels of any kind: refused with its name and the set unchanged, or a set
- * whose export is a config of the same instances and exports to the same bytes. As T1 it is refused
- * with a reason, or comes back complete. Families are those of the installed data. */
+/* fuzz_kernels.c - any bytes as a file of kernels of any kind: refused, or exported the same */
+/* After a refusal the set is unchanged; otherwise its export is a config of the same instances and
+ * exports to the same bytes. As T1 it is refused with a reason, or comes back complete. Families
+ * are those of the installed data. */
 #include "base/file.h"
 #include "grid/family.h"
 #include "grid/kernel_export.h"

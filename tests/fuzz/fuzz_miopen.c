@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a list of MIOpenDriver commands. */
+/* fuzz_miopen.c - any bytes as a list of MIOpenDriver commands */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/list_check.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as the texts of a model directory, one after the other with a form feed between them:
- * manifest.json, problems.csv, instances.csv, oof.csv. Refused with a message that names the file,
- * or cells that fit each other. */
+/* fuzz_model.c - any bytes as the texts of a model directory: refused by file, or cells that fit */
+/* The texts stand one after the other with a form feed between them: manifest.json, problems.csv,
+ * instances.csv, oof.csv. */
 #include "analysis/model/model_dir.h"
 #include "tests/fuzz/fuzz.h"
 

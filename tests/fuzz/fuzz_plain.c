@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any lines as the plain form of a grid, with a last line that is right: refused with a placed
- * message, or a grid whose every instance and cell can be asked for. */
+/* fuzz_plain.c - any lines as the plain form of a grid: refused with a place, or whole */
+/* The last line is right. A grid that is read can be asked for every instance and cell. */
 #include "base/lines.h"
 #include "grid/plain.h"
 #include "tests/fuzz/fuzz.h"

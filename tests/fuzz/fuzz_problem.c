@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text: refused with a reason, or a valid problem that prints as the same text. */
+/* fuzz_problem.c - any text as a problem: refused with a reason, or printed as the same text */
 #include "tests/fuzz/fuzz.h"
 
 #include "op/op.h"

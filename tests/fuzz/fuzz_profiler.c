@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as the output of a program: rows that are whole, counts that add up, and the same rows
- * in whatever pieces the bytes come. The first byte chooses the adapter and its options, the second
- * the size of the pieces. */
+/* fuzz_profiler.c - any bytes as the output of a program: the same rows in whatever pieces */
+/* Counts of rows add up. The first byte chooses the adapter and its options, the second the size of
+ * the pieces. */
 #include "base/hash.h"
 #include "profiler/adapter.h"
 #include "record/outcome.h"

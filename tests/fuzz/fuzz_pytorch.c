@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as PyTorch operators for replay. */
+/* fuzz_pytorch.c - any bytes as PyTorch operators for replay */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/list_check.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Decoders of record, values and requests. Input: one byte that chooses the decoder, then the body.
- * What decodes must encode to bytes that decode to the same value. The whole input also goes
- * through the frame reader, in two pieces. */
+/* fuzz_record.c - any bytes as a record, values or a request: what decodes encodes the same */
+/* The first byte chooses the decoder, the rest is the body. The whole input also goes through the
+ * frame reader, in two pieces. */
 #include "record/frame.h"
 #include "record/record.h"
 #include "record/request.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a T1 document: refused with the place in the file, or a family whose instances have
- * names that read back as themselves or are called ambiguous. */
+/* fuzz_t1.c - any bytes as a T1 document: refused with a place, or names that read back */
+/* A name reads back as its instance, or is called ambiguous. */
 #include "base/hash.h"
 #include "grid/family.h"
 #include "grid/t1.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes: refused with a message, or read; then every place lies at a closing brace of the input
- * and every row refers to rows that are there. */
+/* fuzz_trace.c - any bytes as a trace: refused with a message, or every place and row exists */
+/* Every place lies at a closing brace of the input, and every row refers to rows that are there. */
 #include "tests/fuzz/fuzz.h"
 #include "trace/model.h"
 #include "trace/operators.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a profiler's CSV, alone and as the times of what is there already. */
+/* fuzz_trace_counters.c - any bytes as a profiler's CSV, alone and as the times of others */
 #include "analysis/trace/counter_lines.h"
 #include "analysis/trace/counter_read.h"
 #include "tests/fuzz/fuzz.h"

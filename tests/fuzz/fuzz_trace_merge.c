@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as device times, and as both a host trace and device times. */
+/* fuzz_trace_merge.c - any bytes as device times, and as both a host trace and device times */
 #include "analysis/trace/merge_write.h"
 #include "tests/fuzz/fuzz.h"
 

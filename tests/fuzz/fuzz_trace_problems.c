@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a profiler's trace from which problems are taken. */
+/* fuzz_trace_problems.c - any bytes as a profiler's trace from which problems are taken */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/list_check.h"
 

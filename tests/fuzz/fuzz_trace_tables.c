@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a trace: its critical path has no gaps, and PyTorch's tables of it end somewhere. */
+/* fuzz_trace_tables.c - any bytes as a trace: its critical path has no gaps, its tables end */
 #include "analysis/trace/compat.h"
 #include "analysis/trace/critical.h"
 #include "tests/fuzz/fuzz.h"

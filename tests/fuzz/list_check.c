@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* list_check.c - what holds for every importer of problem lists, whatever the bytes are */
 #include "tests/fuzz/list_check.h"
 
 #include "grid/problem_class.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_sweep.c - ksweep-gpu sweep: sweeps a job, prints what is not as expected */
 #include "tests/gpu/expect.h"
 #include "tests/gpu/job.h"
 #include "tests/gpu/sweep.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* compare.c - ksweep-gpu compare: two tables of one job, by ratios of times and winners' regrets */
 #include "tests/gpu/job.h"
 #include "tests/gpu/rows.h"
 

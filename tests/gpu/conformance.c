@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* conformance.c - ksweep-gpu conformance: a device, its costs and its kernels, by contract */
 #include "tests/gpu/job.h"
 #include "tests/gpu/launch.h"
 

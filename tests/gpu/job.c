@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* job.c - opens a job of ksweep-gpu: grid, compiled instances, warden, worker; its options */
 #include "tests/gpu/job.h"
 
 #include "base/clock.h"

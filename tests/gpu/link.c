@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* link.c - one ksweep-worker of ksweep-gpu: started, asked over pipes, read without waiting */
 #include "tests/gpu/link.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ksweep-gpu - builds and sweeps on one device without MPI and HDF5; see run.sh beside it. */
+/* main.c - ksweep-gpu: builds and sweeps on one device without MPI and HDF5 (run.sh) */
 #include "tests/gpu/job.h"
 
 #include <stdio.h>

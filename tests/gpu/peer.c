@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* peer.c - ksweep-gpu peer: the best instance beside the vendor's library, problem by problem */
 #include "base/file.h"
 #include "grid/arch.h"
 #include "tests/gpu/cudnn.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cuDNN's graph interface through dlopen, with prototypes of our own. Numbers are those of
- * cudnn_graph.h, which versions 8 and 9 share. */
+/* peer_cudnn.c - forward convolutions by cuDNN's graph interface */
+/* cuDNN through dlopen, with prototypes of our own. Numbers are those of cudnn_graph.h, which
+ * versions 8 and 9 share. */
 #include "tests/gpu/cudnn.h"
 #include "tests/gpu/peer_library.h"
 

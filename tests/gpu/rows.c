@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* rows.c - rows of cells: from records, to CSV and back, and summed up for people */
 #include "tests/gpu/rows.h"
 
 #include "base/file.h"

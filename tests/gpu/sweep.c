@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sweep.c - sweeps all problems of a grid on one device, one worker after another */
 #include "tests/gpu/sweep.h"
 
 #include "base/clock.h"

@@ -10,7 +10,7 @@ build=${1:-}
 if [ -n "$build" ]; then
     build=$(cd "$build" && pwd) || exit 1
 fi
-checks='layers backends headers lengths format spdx words pages symbols links manual'
+checks='layers backends headers lengths format spdx purpose words pages symbols links manual'
 n=0 bad=0
 
 echo "1..$(wc -w <<<"$checks")"

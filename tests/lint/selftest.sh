@@ -50,19 +50,19 @@ make_good_tree() {
     mkdir -p "$tree/docs"
     cp "$dir/../../.clang-format" "$tree/"
     put src/base/a.h '#ifndef A_H' '#define A_H' 'int a_of(int x); /* exit(1), strcpy(x) */' '#endif'
-    put src/base/a.c '#include "base/a.h"' '' '#include <string.h>' '' \
+    put src/base/a.c '/* a.c - an a */' '#include "base/a.h"' '' '#include <string.h>' '' \
         'static const char *const words[] = { "printf(", "//" };' '' 'int a_of(int x)' '{' \
         '    return x + (int)strlen(words[0]);' '}'
-    put src/topo/j.c '#include "base/a.h"' '' '#include <hwloc.h>'
-    put src/mpi/m.c '#include "base/a.h"' '' '#include <mpi.h>'
-    put src/op/o.c '#include "kernels/abi.h"'
-    put src/cmd/cmd_x.c '#include <stdio.h>' '#include <stdlib.h>' '' 'void stop(void)' '{' \
+    put src/topo/j.c '/* j.c - a j */' '#include "base/a.h"' '' '#include <hwloc.h>'
+    put src/mpi/m.c '/* m.c RANKS - an m that goes on' ' * in another line */' '#include "base/a.h"' '' '#include <mpi.h>'
+    put src/op/o.c '/* o.c - an o */' '#include "kernels/abi.h"'
+    put src/cmd/cmd_x.c '/* cmd_x.c - an x-command */' '#include <stdio.h>' '#include <stdlib.h>' '' 'void stop(void)' '{' \
         '    puts("x");' '    exit(2);' '}'
     put kernels/abi.h '#pragma once' 'struct abi {' '    int x;' '};'
     put kernels/host/k.k '#include "abi.h"' 'static int KS_FN(run)(int x)' '{' '    return x;' '}'
     backend_rows 'X(host, 0)' 'X(hip, 1)' 'X(cuda, 1)' 'X(sim, 2)'
-    put analysis/cmd/main.c '#include <stdio.h>' '' 'int main(void)' '{' '    printf("x");' '}'
-    put tests/unit/t.c '#include <stdlib.h>' '' 'int main(void)' '{' '    exit(0);' '}'
+    put analysis/cmd/main.c '/* main.c - a program */' '#include <stdio.h>' '' 'int main(void)' '{' '    printf("x");' '}'
+    put tests/unit/t.c '/* t.c - a test */' '#include <stdlib.h>' '' 'int main(void)' '{' '    exit(0);' '}'
     printf '#!/bin/sh\n# SPDX-License-Identifier: MIT\nmktemp -d XXXXXX\n' >"$tree/tests/run"
     printf '# SPDX-License-Identifier: MIT\n' >"$tree/CMakeLists.txt"
     # shellcheck disable=SC2016
@@ -209,6 +209,24 @@ spdx() {
     catches spdx 'src/base/CMakeLists.txt:1: no SPDX line' 'a build file'
     echo '// x' >"$tree/kernels/host/b.k"
     catches spdx 'kernels/host/b.k:1: no SPDX line' 'a kernel'
+}
+
+purpose() {
+    local line
+    passes purpose 'a good tree'
+    for line in 'int x;' '/* a.c - of another file */' '/* b - without its ending */' '/* b.c */' \
+        '/* b.c - */' '/* b.c: a colon */' '/* b.c -- a b */'; do
+        put tests/unit/b.c "$line"
+        catches purpose 'tests/unit/b.c:2: the line is not /* b.c - purpose */' "$line"
+    done
+    put examples/b.c '' '/* b.c - in the third line */'
+    catches purpose 'examples/b.c:2:' 'a line too late'
+    echo "$spdx" >"$tree/analysis/b.c"
+    catches purpose 'analysis/b.c:2:' 'a file of one line'
+    mkdir -p "$tree/kernels/gpu/emu" && echo 'int x;' >"$tree/kernels/gpu/emu/simt.c"
+    passes purpose 'a source whose bytes are in build ids'
+    put kernels/gpu/emu/other.c 'int x;'
+    catches purpose 'kernels/gpu/emu/other.c:2:' 'another one beside it'
 }
 
 words() {
@@ -384,7 +402,7 @@ whole() {
     out=$(KSWEEP_LINT_ROOT=$tree "$dir/run.sh")
     rc=$?
     report "$rc" 'run.sh passes on the good tree' "$out"
-    grep -q '^ok 11 - manual # SKIP no build directory given' <<<"$out"
+    grep -q '^ok 12 - manual # SKIP no build directory given' <<<"$out"
     report $? 'run.sh skips what needs a build' "$out"
     put src/base/b.c 'int  x;'
     ! out=$(KSWEEP_LINT_ROOT=$tree "$dir/run.sh")
@@ -395,7 +413,7 @@ whole() {
 }
 
 good_tree
-for check in layers backends headers lengths format spdx words pages symbols links manual whole; do
+for check in layers backends headers lengths format spdx purpose words pages symbols links manual whole; do
     $check
 done
 echo "1..$n"

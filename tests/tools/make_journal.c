@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* make_journal DIR PROBLEMS INSTANCES SAMPLES [PENDING [SEED [CONDITION [SLOWER]]]] - a made-up run
- * directory. SLOWER: 0.05 = a device whose times are longer by 5 %. CONDITION 0: the usual one. */
+/* make_journal.c DIR PROBLEMS INSTANCES SAMPLES [PENDING [SEED [CONDITION [SLOWER]]]] - a made-up
+ * run directory. SLOWER: 0.05 = a device whose times are longer by 5 %. CONDITION 0: the usual one.
+ * */
 #include "tests/tools/store_kit.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* store_kit.c - makes journals with made-up problems, instances, builds, records and events */
 #include "tests/tools/store_kit.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* agent_bench.c - drives an agent with a real warden and the fake worker until leases are over */
 #include "agent_bench.h"
 
 #include "base/clock.h"

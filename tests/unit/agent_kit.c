@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* agent_kit.c - a grid made by hand for tests of agent and coordinator; frames as lines of text */
 #include "agent_kit.h"
 
 #include "grid/domains.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* analysis_kit.c - made-up times for tests of analysis/, and their tables as they come out */
 #include "analysis_kit.h"
 
 #include "analysis/learn/derive.h"

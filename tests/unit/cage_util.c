@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cage_util.c - runs a case in a caged child and judges how it ended */
 #include "cage_util.h"
 #include "worker/leave.h"
 

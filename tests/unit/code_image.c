@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* code_image.c - makes small code objects by hand, of every kind that readers know */
 #include "tests/unit/code_image.h"
 
 #include <elf.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* code_place.c - a folder for a test of real compilers' code objects, and damage to them */
 #include "tests/unit/code_place.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* coord_bench.c - a coordinator with a real journal, and ranks simulated in virtual time */
 #include "coord_bench.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* coord_bench_race.c - races on the coordinator's bench: planted times, visits, verdicts */
 #include "coord_bench_race.h"
 
 #include "record/frame.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* doc_table.c - holds a table of docs/results.md against the column table it is made from */
 #include "doc_table.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* fake_hip_kit.c - runs cases in processes of their own that use the fake HIP runtime */
 #include "fake_hip_kit.h"
 
 #include <fcntl.h>

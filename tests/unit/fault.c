@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* fault.c - makes the n-th allocation of the code under test fail */
 #include "fault.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* feature_kit.c - a small table of convolutions and CPU instances for tests of features */
 #include "feature_kit.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpu_break.c - puts wrong lines into a table of a vendor's calls; none may compile */
 #include "tests/unit/gpu_break.h"
 
 #include "base/file.h"

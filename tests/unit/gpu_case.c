@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpu_case.c - compiles instances of the GPU families for the emulator, several in one object */
 #include "gpu_case.h"
 
 #include "base/hash.h"

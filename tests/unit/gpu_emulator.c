@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpu_emulator.c - launches the emulator's images as a device does for a host half */
 #include "tests/unit/gpu_emulator.h"
 
 #include <dlfcn.h>

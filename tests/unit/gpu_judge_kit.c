@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpu_judge_kit.c - opens the judge on the emulator in its variants, and asks it */
 #include "gpu_judge_kit.h"
 
 #include "gpu_emulator.h"

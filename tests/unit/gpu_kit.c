@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpu_kit.c - an open GPU over a stub of its runtime, with kernels, for one test */
 #include "tests/unit/gpu_kit.h"
 
 #include "tests/unit/so.h"

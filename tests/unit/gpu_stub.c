@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpu_stub.c - makes the stub of a GPU's runtime while a test runs, and resets it */
 #include "tests/unit/gpu_stub.h"
 
 #include "tests/unit/so.h"

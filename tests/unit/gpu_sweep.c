@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpu_sweep.c - samples the GPU instances of configs on problems, against the reference */
 #include "base/hash.h"
 #include "gpu_case.h"
 #include "gpu_emulator.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* journal_fixture.c - writes a segment with every frame type, and checks what is read of it */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

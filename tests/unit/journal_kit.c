@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* journal_kit.c - a directory, numbered records, a reader, and system calls that fail on demand */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* kernel_case.c - holds kernels of the host families to references of one problem, with guards */
 #include "kernel_case.h"
 
 #include "grid/cpu_flags.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* kernel_needs.c - holds what selectors know of host kernels against what the kernels accept */
 #include "kernel_needs.h"
 
 #include "analysis/learn/features.h"

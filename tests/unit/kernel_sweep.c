@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* kernel_sweep.c - holds instances of some configs of a direction to references, in all forms */
 #include "kernel_sweep.h"
 #include "kernel_needs.h"
 #include "op/conv.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* measure_bench.c - a run on a simulated device with prescribed times, and hooks that count */
 #include "tests/unit/measure_bench.h"
 
 #include <setjmp.h>

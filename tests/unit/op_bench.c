@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* op_bench.c - a problem with its operands, computed and proved by its operator's reference */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* op_cases.c - problems for tests, from short text and at random */
 #include "tests/unit/op_cases.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* power.c - random small problems, computed in legitimate ways that must pass verification */
 #include "power_impl.h"
 
 #include "op_cases.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* power_count.c - counts which legitimate outputs passed and which faults were seen */
 #include "power_impl.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* power_faults.c - breaks an output in one of the ways that verification must see */
 #include "power_impl.h"
 
 #include <math.h>

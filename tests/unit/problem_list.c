@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* problem_list.c - reads a problem list in the CSV schema without src/grid */
 #include "tests/unit/problem_list.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* products.c - lists the products of each element of an output, straight from the definition */
 #include "products.h"
 
 #include <stdlib.h>

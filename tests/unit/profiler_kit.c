@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* profiler_kit.c - reads outputs of programs through an adapter, as text to compare */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

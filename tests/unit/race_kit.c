@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* race_kit.c - small races for tests: instances 1 to n on device 1 */
 #include "race_kit.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sched_kit.c - a table of cells and a scheduler over it, for tests of the scheduler */
 #include "sched_kit.h"
 
 #include <math.h>

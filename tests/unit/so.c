@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* so.c - makes kernel artefacts while a test runs, with the system's C compiler */
 #include "tests/unit/so.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* spawn_util.c - starts children of a warden and waits for their ends, for its tests */
 #include "spawn_util.h"
 
 #include <dirent.h>

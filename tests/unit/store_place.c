@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* store_place.c - a directory for two runs and a file, for tests of src/store */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

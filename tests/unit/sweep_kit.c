@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sweep_kit.c - sweeps with planted times and noise, in memory */
 #include "sweep_kit.h"
 
 #include "base/hash.h"

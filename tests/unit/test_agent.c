@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* test_agent.c - the agent with a real warden and a worker that misbehaves: all that it emits */
 /* waits: yes */
-/* The agent with a real warden and a worker that misbehaves on demand: the exact sequence of what
- * it emits. */
 #include "agent_bench.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* test_agent_life.c - the agent over several leases and workers: order, drains, deaths */
+/* Order, draining, acknowledgements, a missing worker, a dead warden. */
 /* waits: yes */
-/* The agent over several leases and workers: order, draining, acknowledgements, a missing worker, a
- * dead warden. */
 #include "agent_bench.h"
 
 #include "base/clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* test_agent_visit.c - visits by the agent: all passes in a fresh worker; their failures */
+/* The worker has anchors of its own, and references that are there already. */
 /* waits: yes */
-/* Visits, from the agent's side: all passes in one fresh worker, between anchors of their own, with
- * references that are there already; and what becomes of failures. */
 #include "agent_bench.h"
 #include "mpi/agent_impl.h"
 

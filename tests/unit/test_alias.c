@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Groups of equal code, and which of the aliases are controls. */
+/* test_alias.c - groups of equal code, and which of the aliases are controls */
 #include "base/hash.h"
 #include "fault.h"
 #include "mpi/alias.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What ksweep-analyze makes of a results file: order, merging, the best and its ties, the tables.
- */
+/* test_analysis.c - what ksweep-analyze makes of a results file: order, merging, ties, tables */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Aliases in tables and reports: whose times they have, and what their controls say. */
+/* test_analysis_alias.c - aliases in tables and reports: whose times they have, their controls */
 #include "analysis_kit.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* training.csv: its values, its schema, and the columns of earlier versions. */
+/* test_analysis_columns.c - training.csv: its values, its schema, columns of earlier versions */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

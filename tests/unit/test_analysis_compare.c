@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two sides: noise is not called a change, planted changes are found. */
+/* test_analysis_compare.c - two sides: noise is not called a change, planted changes are found */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Data frames: types, units and missing values of columns, batches, and the rows beneath them. */
+/* test_analysis_frame.c - data frames: types, units, missing values, batches, rows beneath */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

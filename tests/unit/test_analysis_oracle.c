@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rounds become values, values spreads, and spreads chances that mean what they say. */
+/* test_analysis_oracle.c - rounds become values, values spreads, spreads chances that are true */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames as text: numbers, formats, and that batches and buffers leave no trace in the result. */
+/* test_analysis_out.c - frames as text: numbers, formats, and no trace of batches and buffers */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

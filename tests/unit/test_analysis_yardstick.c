@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Winners of one sweep timed in others, intervals and chances against held-out sweeps. */
+/* test_analysis_yardstick.c - winners timed in other sweeps; intervals against held-out ones */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

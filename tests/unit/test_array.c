@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays that grow. */
+/* test_array.c - arrays that grow */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

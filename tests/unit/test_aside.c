@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_aside.c - jobs on a second thread: one at a time, in order, done when one waits */
 #include "base/aside.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which attempt of a cell counts. */
+/* test_attempt.c - which attempt of a cell counts */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

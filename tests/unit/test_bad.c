@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of failures against a table of all cells; and as many as a large sweep may have. */
+/* test_bad.c - the list of failures against a table of all cells; many of them; no memory */
 #include "mpi/bad.h"
 
 #include "base/clock.h"

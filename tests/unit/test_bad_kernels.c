@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The test kernels do what their names say, and nothing worse; apart from that their results are
- * right. Those that die do so in a forked child. */
+/* test_bad_kernels.c - the test kernels do what their names say, and nothing worse */
+/* Apart from that their results are right. Those that die do so in a forked child. */
 #include "kernels/abi.h"
 
 #define KS_NAME "unit"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* err, buf, hash, crc, clock, log. */
+/* test_base.c - err, buf, hash, crc, clock, log */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Maps of ranks on machines that are not here: described by hwloc's synthetic texts or by
- * tests/data/topo. */
+/* test_bind.c - maps of ranks on machines that hwloc's texts or tests/data/topo describe */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Guard zones and operands, on memory the host sees and on memory it does not. */
+/* test_buffers.c - guard zones and operands, on memory the host sees and on memory it does not */
 #include "device/backends.h"
 #include "device/device_fault.h"
 #include "tests/unit/op_cases.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* test_build.c - from instances to loaded kernels with the real compiler: units, cache, faults */
 /* waits: yes */
-/* From instances to loaded kernels with the real compiler: units, the cache, faults, resuming. */
 #include "build/plan.h"
 #include "build_util.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* test_build_amd.c - units for AMD by clang, where it is installed: identified, nothing is run */
 /* sanitized: no; build_gpu is, which plans and builds by the same code of ours, and what reads the
  * images is by code_object_amd and by the fuzz tests. */
 /* quick: no */
-/* Units for AMD by clang, where it is installed: their code is identified, nothing is run. */
 /* group: clang19 */
 #include "build_gpu_util.h"
 

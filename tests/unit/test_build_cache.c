@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The build cache when something is wrong with it: other owners, damage, killed runs. */
+/* test_build_cache.c - the build cache with other owners, damage, and what killed runs left */
 #include "base/lines.h"
 #include "build/cache.h"
 #include "build_util.h"

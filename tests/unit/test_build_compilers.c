@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compilers, flags and arguments as traits, and what a compiler may use. */
+/* test_build_compilers.c - compilers, flags and arguments as traits, and what a compiler may use */
 #include "build_util.h"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Limits of a block by target: what is at a limit fits, what is one over does not. */
+/* test_build_fit.c - limits of a block by target: what is at a limit fits, one more does not */
 #include "build/fit.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Units of a GPU: two halves, and who compiles them. The emulator's are run here. */
+/* test_build_gpu.c - units of a GPU: two halves, who compiles them; the emulator's are run here */
 /* quick: no */
 #include "build_gpu_util.h"
 
@@ -211,6 +211,7 @@ static void test_engine_is_identity(void **state)
     struct place *p = *state;
     char data[300], command[900];
     struct ks_id128 ids[4];
+    struct ks_err err;
     snprintf(data, sizeof(data), "%s/data", p->dir);
     snprintf(command, sizeof(command), "mkdir '%s' && cp -r '%s/kernels' '%s'", data, KS_SOURCE_DIR,
              data);
@@ -223,6 +224,10 @@ static void test_engine_is_identity(void **state)
         snprintf(command, sizeof(command), "echo >> '%s/%s'", data, i < 3 ? files[i] : "more");
         assert_int_equal(system(command), 0);
     }
+    snprintf(command, sizeof(command), "cd '%s/kernels/gpu/emu' && touch a.c b.c c.c d.c", data);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(try_plan(p, NULL, &err), KS_EINVAL);
+    assert_non_null(strstr(err.text, "the emulator in"));
     must_setenv("KSWEEP_DATA_DIR", NULL);
     assert_false(ks_id128_eq(ids[0], ids[1]));
     assert_false(ks_id128_eq(ids[1], ids[2]));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels that verify on a GPU are built beside those that are measured, and nothing depends on
- * whether that went well. */
+/* test_build_judge.c - GPU verification kernels are built beside those that are measured */
+/* Nothing that is measured depends on whether that went well. */
 #include "build_gpu_util.h"
 #include "json/json.h"
 

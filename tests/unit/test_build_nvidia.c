@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* test_build_nvidia.c - units for NVIDIA by nvcc, where installed: identified, nothing is run */
 /* sanitized: no; build_gpu, code_object_cuda and the fuzz tests are, which run the same code of
  * ours. */
 /* quick: no */
-/* Units for NVIDIA by nvcc, where it is installed: their code is identified, nothing is run. */
 #include "build/code_object.h"
 #include "build/unit.h"
 #include "build_gpu_util.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Units from one cache to another: what arrives is what left, and nothing else is let in. */
+/* test_build_pack.c - units from one cache to another: what arrives is what left, and no more */
 #include "base/lines.h"
 #include "build/plan.h"
 #include "build_util.h"

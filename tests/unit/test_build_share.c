@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Several who build into one cache: claims, signs of life, and what the dead leave. */
+/* test_build_share.c - several who build into one cache: claims, signs of life, the dead */
 #include "base/process.h"
 #include "build/claim.h"
 #include "build/plan.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects are loaded once before they are published: whose fault a failure is, and for how long. */
+/* test_build_trials.c - objects are loaded before they are published: whose fault a failure is */
 /* quick: no */
 #include "build_util.h"
 

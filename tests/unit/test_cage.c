@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a caged process dies, and what a kernel leaves changed. Every case runs in a forked child. */
+/* test_cage.c - how a caged process dies, and what a kernel leaves changed; in forked children */
 #include "cage_util.h"
 
 #include "../fake/messy_faults.k"

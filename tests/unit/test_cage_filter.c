@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which calls the cage refuses, and what still works. Every case runs in a forked child. */
+/* test_cage_filter.c - which calls the cage refuses, and what still works; in forked children */
 #include "cage_util.h"
 
 #include "../fake/bad_faults.k"

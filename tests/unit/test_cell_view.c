@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `ksweep cell` prints of a record. */
+/* test_cell_view.c - what `ksweep cell` prints of a record */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of tests/fake/cheat_kernels.k in ksweep-worker: no cheat gets a label that is not the
- * time of the work, and no honest kernel is accused. */
+/* test_cheat_kernels.c - kernels that cheat in ksweep-worker get no good label, honest ones do */
+/* The kernels are those of tests/fake/cheat_kernels.k. A good label is the time of the work. */
 #include "base/file.h"
 #include "record/stats.h"
 #include "tests/unit/op_cases.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which samples are checked: in virtual time, with costs that are prescribed. */
+/* test_check_plan.c - which samples are checked: in virtual time, with costs that are prescribed */
 #include "worker/check_plan.h"
 
 #include <setjmp.h>

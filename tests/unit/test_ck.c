@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Configs and names of Composable Kernel. */
+/* test_ck.c - configs and names of Composable Kernel */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -351,6 +351,8 @@ static const struct {
     { G("\"tile_m\": {\"min\": 64, \"max\": 32, \"step\": 32}"), "min <= max" },
     { G("\"tile_m\": {\"min\": 64, \"max\": 256, \"step\": 32, \"exclude\": [100]}"),
       "tile_config.tile_m.exclude: excludes a value that is not in the range" },
+    { G("\"tile_m\": {\"min\": 64, \"max\": 96, \"step\": 32, \"exclude\": [96, 64]}"),
+      "tile_config.tile_m.exclude: excludes every value of the range" },
     { G("\"tile_m\": {\"min\": 60, \"max\": 64, \"step\": 1}"), "'60' is not a value of trait" },
     { G("\"tile_m\": {\"min\": 0, \"max\": 5000, \"step\": 1}"), "more than 1024 values" },
     { "{\"tile_config\": {}, \"trait_config\": {\"pad_m\": {\"values\": [\"True\"]}}}",

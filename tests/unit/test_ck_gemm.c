@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GEMM configs of Composable Kernel: their operations, keys and warp tiles. */
+/* test_ck_gemm.c - GEMM configs of Composable Kernel: their operations, keys and warp tiles */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a kernel needs: of images made by hand, and of damaged ones. */
+/* test_code_object.c - what a kernel needs: of images made by hand, and of damaged ones */
 #include "build/code_object.h"
 #include "tests/unit/code_image.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a kernel needs, of what clang makes for AMD here: as llvm-readelf says it. */
+/* test_code_object_amd.c - what a kernel needs, of clang's code for AMD: as llvm-readelf says */
 /* group: clang19 */
 #include "tests/unit/code_place.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a kernel needs, of what nvcc makes here: as ptxas says it. */
+/* test_code_object_cuda.c - what a kernel needs, of what nvcc makes here: as ptxas says it */
 /* group: nvcc */
 #include "tests/unit/code_place.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Physical identity of code: what must not change it, what must, and objects that are not sound. */
+/* test_codeid.c - physical identity of code: what must change it, what must not, bad objects */
 #include "base/file.h"
 #include "build/codeid.h"
 #include "build/object.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The frame of programs: what a table of commands does with a command line. */
+/* test_command.c - the frame of programs: what a table of commands does with a command line */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The coordinator, step by step; test_coord_sim.c runs it with many ranks. */
+/* test_coord.c - the coordinator, step by step; test_coord_sim.c runs it with many ranks */
 #include "coord_bench.h"
 
 #include "base/clock.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Instances that are the same machine code: one is measured for each problem, the others have the
- * outcome aliased, whatever happens to it and to those who measure it. */
+/* test_coord_alias.c - instances of the same machine code: one is measured, others are aliased */
+/* One is measured for each problem, the others have the outcome aliased, whatever happens to it and
+ * to those who measure it. */
 #include "coord_bench.h"
 
 #include "mpi/alias.h"

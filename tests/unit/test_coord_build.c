@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who compiles and who gets it from whom, with simulated ranks and real packs between them. */
+/* test_coord_build.c - who compiles and who gets it from whom: simulated ranks, real packs */
 #include "coord_bench.h"
 #include "mpi/coord_impl.h"
 

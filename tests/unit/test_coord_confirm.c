@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Failures: confirmed or refuted on another device, devices that are doubted and quarantined,
- * leases that were given again, ranks that come back. */
+/* test_coord_confirm.c - failures: confirmed or refuted on another device, doubts, quarantine */
+/* Also leases that were given again, and ranks that come back. */
 #include "coord_bench.h"
 
 #include "base/clock.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Doubts and confirmations when devices come, go and stall meanwhile: nobody waits for ever,
- * nothing ends before its time, no failure is judged by less than there is. */
+/* test_coord_doubts.c - doubts and confirmations when devices come, go and stall meanwhile */
+/* Nobody waits for ever, nothing ends before its time, no failure is judged by less than there is.
+ * */
 #include "coord_bench.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_coord_lifted.c - cells that a later life can measure: a compiler, a repaired object */
 /* Cells that were unsupported for want of a compiler, and a life in which it is there; cells whose
  * object was damaged, and a life in which it is repaired. */
 #include "coord_bench.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Instances whose kernels spill: left out where the job says so, but for their controls. */
+/* test_coord_prune.c - instances whose kernels spill are left out if the job says so */
 #include "coord_bench.h"
 
 #include "mpi/alias.h"

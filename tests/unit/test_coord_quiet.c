@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The coordinator beside a timing worker: when it commits, and when it has to look at others. */
+/* test_coord_quiet.c - the coordinator beside a timing worker: when it commits, when it looks */
 #include "coord_bench.h"
 
 #include "mpi/coord_impl.h"

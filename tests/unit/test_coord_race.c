@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Visits, from the coordinator's side, in virtual time: who is visited when, what failures, losses,
- * resuming and extending do, and that records in any order give the same races. */
+/* test_coord_race.c - visits by the coordinator, in virtual time: who is visited when */
+/* What failures, losses, resuming and extending do, and that records in any order give the same
+ * races. */
 #include "coord_bench_race.h"
 #include "record/frame.h"
 #include "record/rounds.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Visits, from the coordinator's side, in virtual time: failures on other devices and after a race
- * has ended, drains, a limit of time. */
+/* test_coord_race_ends.c - visits by the coordinator at the ends of races and lives */
+/* In virtual time: failures on other devices and after a race has ended, drains, a limit of time.
+ * */
 #include "coord_bench_race.h"
 
 #include <setjmp.h>

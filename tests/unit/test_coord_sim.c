@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The coordinator with many ranks in virtual time: whoever dies, hangs and wakes up again, loses
- * its warden or is quarantined, while building or measuring: it ends, and every cell is there once.
- */
+/* test_coord_sim.c - the coordinator with many ranks in virtual time: it ends, with every cell */
+/* Whoever dies, hangs and wakes up again, loses its warden or is quarantined, while building or
+ * measuring. */
 #include "coord_bench.h"
 
 #include <setjmp.h>

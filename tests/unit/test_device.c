@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The contract of device.h, held against every backend; then what is special to one. */
+/* test_device.c - the contract of device.h, held against every backend; what is special to one */
 #include "base/clock.h"
 #include "device/backends.h"
 #include "device/cold.h"

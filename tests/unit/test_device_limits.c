@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What devices are said to do at most: by CPU flags, by what Linux says of caches and clocks, by a
- * GPU's architecture, and by every backend. */
+/* test_device_limits.c - what devices are said to do at most, by every backend */
+/* By CPU flags, by what Linux says of caches and clocks, by a GPU's architecture. */
 #include "base/file.h"
 #include "device/backends.h"
 #include "device/gpu_limits.h"

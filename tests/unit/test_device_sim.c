@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times of the simulated device: a function of problem, instance and seed, with what is planted. */
+/* test_device_sim.c - times of the simulated device: by problem, instance, seed and plants */
 #include "device/backends.h"
 
 #include <setjmp.h>

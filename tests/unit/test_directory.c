@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* DIR of a run; tests/e2e/41-resume.sh and 62-durable.sh have the rest. */
+/* test_directory.c - DIR of a run; tests/e2e/41-resume.sh and 62-durable.sh have the rest */
 #include "mpi/directory.h"
 
 #include "agent_kit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Decision tables, their depth, static orders and smallest sets. */
+/* test_distill.c - decision tables, their depth, static orders and smallest sets */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The time left: recorded sweeps (tests/data/progress, tests/tools/record_progress.py) in virtual
- * time, through the scheduler's cost model and the formula that log, status and plan share. */
+/* test_eta.c - the time left: recorded sweeps in virtual time, through the shared formula */
+/* The sweeps are tests/data/progress (tests/tools/record_progress.py); they go through the
+ * scheduler's cost model and the formula that log, status and plan share. */
 #include "sched/cost.h"
 #include "sched/eta.h"
 #include "sched/sched_impl.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_expr.c - expressions: values, errors with columns, limits, plain forms, names */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Expressions mean what they mean in Python: random ones are evaluated by both. */
+/* test_expr_python.c - expressions mean what they mean in Python: random ones, evaluated by both */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake HIP runtime: what the harness's tests rely on; its memory: test_fake_hip_memory.c. */
+/* test_fake_hip.c - the fake HIP runtime: what the harness's tests rely on, but for its memory */
 #include "fake_hip_kit.h"
 
 #include <semaphore.h>

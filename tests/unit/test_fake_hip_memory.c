@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake HIP runtime: the memory of its device. */
+/* test_fake_hip_memory.c - the fake HIP runtime: the memory of its device */
 #include "fake_hip_kit.h"
 
 #include <semaphore.h>

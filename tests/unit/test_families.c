@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The families and configs that are shipped: names that read back, and the page that describes
- * them. */
+/* test_families.c - the shipped families and configs: names that read back, the page on them */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

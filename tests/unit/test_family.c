@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernel families, instance names, configs, CPU flags. */
+/* test_family.c - kernel families, instance names, configs, CPU flags */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Families with domain traits, roles, attributes, aliases, architectures, or without a source. */
+/* test_family_forms.c - families with domains, roles, attributes, aliases, archs, or no source */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* After a loss the other ranks are let go last, once everything is written. */
+/* test_farewell.c - after a loss the other ranks are let go last, once everything is written */
 #include "mpi/farewell.h"
 #include "mpi/msg.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Features: values against hand-computed ones, which features a table gives, applicability, the
- * analytic model, feature_spec.json. */
+/* test_features.c - features by hand, which a table gives, applicability, feature_spec.json */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

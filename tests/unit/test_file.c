@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_file.c - files: replaced, written and read whole, under failures; folders and names */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

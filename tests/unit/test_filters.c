@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_filters.c - filter files that are read or refused, and a set that is filtered */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

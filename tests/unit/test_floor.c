@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The least time of a call: from FLOPs, from bytes and the level they come from, by the numerics of
- * the instance; and cells whose time is below it. */
+/* test_floor.c - the least time of a call, and cells whose time is below it */
+/* From FLOPs, from bytes and the level they come from, by the numerics of the instance. */
 #include "worker/floor.h"
 
 #include "tests/unit/worker_rig.h"

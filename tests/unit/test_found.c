@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is recorded of programs that time kernels themselves: there and back, and which rows count.
- */
+/* test_found.c - what is recorded of programs that time kernels themselves; which rows count */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

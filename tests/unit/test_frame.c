@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames and body fields: layout, streaming, and what damage costs. */
+/* test_frame.c - frames and body fields: layout, streaming, and what damage costs */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_freivalds.c - arithmetic of the proofs: sums modulo 2^61 - 1, and whole numbers only */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_gemm.c - the operator gemm: geometry, refusals, texts, reference and proofs */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Generated problem sets, and Composable Kernel's forward sets among them. */
+/* test_generate.c - generated problem sets, and Composable Kernel's forward sets among them */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

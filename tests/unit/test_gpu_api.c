@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding a vendor's runtime, and what is said when there is none; which GPUs it shows. */
+/* test_gpu_api.c - finding a vendor's runtime, what is said without one; which GPUs it shows */
 #include "device/gpu_api.h"
 #include "device/gpu_identity.h"
 #include "tests/unit/gpu_stub.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* test_gpu_breaks.c - breaks planted in the GPU kernels' sources are found by what tests kernels */
+/* Each is planted in a copy. The kernels run in a child, because a broken one may take it along. */
 /* sanitized: no; what is broken shows in results, or where guards are. */
 /* quick: no */
-/* Breaks planted in a copy of the GPU kernels' sources: what holds kernels to the reference must
- * find each. The kernels run in a child, because a broken one may take it along. */
 #include "gpu_case.h"
 
 #include <fcntl.h>

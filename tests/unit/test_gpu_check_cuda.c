@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A table that contradicts cuda.h does not build. */
+/* test_gpu_check_cuda.c - a table that contradicts cuda.h does not build */
 /* group: cuda-headers */
 #include "base/file.h"
 #include "device/gpu_api.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A table that contradicts HIP's headers does not build. */
+/* test_gpu_check_hip.c - a table that contradicts HIP's headers does not build */
 /* group: hip-headers */
 #include "tests/unit/gpu_break.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A GPU's device over a runtime whose clock is virtual: launches, samples, refusals. */
+/* test_gpu_device.c - a GPU's device over a runtime of virtual time: launches, samples, refusals */
 #include "base/clock.h"
 #include "device/gpu_device.h"
 #include "tests/unit/gpu_kit.h"

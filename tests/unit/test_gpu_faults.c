@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A GPU's device over a runtime of which every call can fail, once or for good. */
+/* test_gpu_faults.c - a GPU's device over a runtime whose every call can fail, once or for good */
 #include "tests/unit/fault.h"
 #include "tests/unit/gpu_kit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* References of the judge on the emulator, held to the host's: exact data bit for bit, random data
- * within double rounding and in three orders of threads. */
+/* test_gpu_judge.c - references of the judge on the emulator, held to the host's */
+/* Exact data bit for bit, random data within double rounding and in three orders of threads. */
 /* quick: no */
 #include "base/hash.h"
 #include "gpu_emulator.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rounding, comparisons and digests of the judge on the emulator, held to the host's bit for bit.
- */
+/* test_gpu_judge_look.c - rounding, comparisons, digests of the emulated judge are the host's */
 /* quick: no */
 #include "base/hash.h"
 #include "gpu_judge_kit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A sample of the GPU family of convolution backward data on the emulator. */
+/* test_gpu_kernels_bwd_data.c - a sample of the GPU family of backward data on the emulator */
 /* quick: no */
 #include "gpu_case.h"
 

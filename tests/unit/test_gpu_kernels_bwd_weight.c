@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The GPU family of convolution backward weight on the emulator: a sample of all, and of those
- * whose stores are special. */
+/* test_gpu_kernels_bwd_weight.c - a sample of the GPU family of backward weight on the emulator */
+/* A sample of all, and of those whose stores are special. */
 /* quick: no */
 #include "gpu_case.h"
 #include "op/op.h"

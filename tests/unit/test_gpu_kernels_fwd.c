@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A sample of the GPU family of convolution forward on the emulator. */
+/* test_gpu_kernels_fwd.c - a sample of the GPU family of convolution forward on the emulator */
 /* quick: no */
 #include "gpu_case.h"
 

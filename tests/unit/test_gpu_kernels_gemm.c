@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A sample of the GPU family of matrix products on the emulator. */
+/* test_gpu_kernels_gemm.c - a sample of the GPU family of matrix products on the emulator */
 /* quick: no */
 #include "gpu_case.h"
 

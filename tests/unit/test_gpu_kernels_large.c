@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* test_gpu_kernels_large.c - GPU kernels with sizes beyond 32 bits, on the emulator */
+/* Of a problem whose tensors have more than 2^31 elements, and whose workspace has, too, the first
+ * groups must come out as in a problem of their own. Memory that nobody touches is not there, so
+ * that takes a few megabytes. */
 /* sanitized: no; the other samples are, and this one takes long. */
 /* quick: no */
-/* What the GPU kernels do with sizes beyond 32 bits, on the emulator: of a problem whose tensors
- * have more than 2^31 elements, and whose workspace has, too, the first groups must come out as in
- * a problem of their own. Memory that nobody touches is not there, so that takes a few megabytes.
- */
 #include "gpu_case.h"
 #include "gpu_emulator.h"
 #include "op/op.h"

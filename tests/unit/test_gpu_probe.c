@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `ksweep-worker --probe` says of GPUs: those that are there, and why there is none. */
+/* test_gpu_probe.c - what `ksweep-worker --probe` says of GPUs, and why there are none */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a GPU says of itself: from files as the kernel lays them out, from a library with NVML's
- * names. What is missing stays unknown. */
+/* test_gpu_telemetry.c - what a GPU says of itself: the kernel's files, a library like NVML */
+/* What is missing stays unknown. */
 #include "device/gpu_telemetry.h"
 
 #include "base/file.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Instances with matrix instructions of warp groups on the emulator: forward, and who
- * has them. */
+/* test_gpu_wgmma.c - warp group matrix instructions on the emulator: forward, who has them */
 /* quick: no */
 #include "gpu_wgmma.h"
 

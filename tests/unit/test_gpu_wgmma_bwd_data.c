@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Instances with matrix instructions of warp groups on the emulator: backward data, where one
- * operand lies along its rows. */
+/* test_gpu_wgmma_bwd_data.c - warp group matrix instructions on the emulator: backward data */
+/* There one operand lies along its rows. */
 /* quick: no */
 #include "gpu_wgmma.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Instances with matrix instructions of warp groups on the emulator: gemm, with operands
- * along their rows. */
+/* test_gpu_wgmma_gemm.c - warp group matrix instructions on the emulator: gemm */
+/* Operands lie along their rows. */
 /* quick: no */
 #include "gpu_wgmma.h"
 

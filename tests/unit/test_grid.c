@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lazy grid: order, identity, what cannot run. */
+/* test_grid.c - the lazy grid: order, identity, what cannot run */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

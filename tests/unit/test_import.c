@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of Composable Kernel, its profiler's command lines and find-db keys; the expected geometry
- * is worked out by hand. */
+/* test_import.c - CK's lists, ckProfiler's command lines, find-db keys; geometry made by hand */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_inputs.c - inputs of problems: rounding, their definition in every type, exactness */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

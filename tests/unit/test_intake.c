@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Other tools' files as results: what is stored, what is marked, what is refused. Expected values
- * are worked out by hand. */
+/* test_intake.c - other tools' files as results: stored, marked, refused; values made by hand */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

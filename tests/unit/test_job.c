@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Job files: defaults, ranges, errors, resolved form, differences. */
+/* test_job.c - job files: defaults, ranges, errors, resolved form, differences */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an entry of a job's problems stands for: overridden, without what it leaves out, sampled. */
+/* test_job_problems.c - an entry of a job's problems: overridden, left out of, sampled */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing, reading, damage and resume of a journal.
- *     test_journal --write-fixture DIR     makes DIR/0001.ksj, as in tests/data/journal-v1 */
+/* test_journal.c - writing, reading, damage and resume of a journal */
+/* test_journal --write-fixture DIR makes DIR/0001.ksj, as in tests/data/journal-v1. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A writer that is killed, refused, out of space, out of memory or no longer the owner. */
+/* test_journal_faults.c - a writer that is killed, refused, out of space or memory, replaced */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who owns a journal, who may take it over, and what the next segment fences. */
+/* test_journal_owner.c - who owns a journal, who may take it over, what the next segment fences */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

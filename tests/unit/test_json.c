@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_json.c - the JSON reader: errors with their places, strings, numbers, trees, limits */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

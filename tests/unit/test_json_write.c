@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_json_write.c - the JSON writer: compact and pretty, misuse, escapes, no memory */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_kernel_export.c - exported configs come back whole; attributes are checked */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Instances of the forward configs, built as in a job: held to the references, refusing what they
- * cannot compute; a sample here, all in tests/kernels.sh host, which also checks that each has code
- * of its own and that every shipped problem has a choice. */
+/* test_kernels.c - instances of the forward configs, built as in a job, held to the references */
+/* They also refuse what they cannot compute. A sample here, all in tests/kernels.sh host, which
+ * also checks that each has code of its own and that every shipped problem has a choice. */
 /* quick: no */
 #include "kernel_sweep.h"
 

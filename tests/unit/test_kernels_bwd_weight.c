@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Instances of the host family of backward weight, built as in a job, on problems that are special
- * and on random ones, in all types, layouts and dims; a sample here, all in tests/kernels.sh host,
- * which also checks that every shipped problem has a choice. */
+/* test_kernels_bwd_weight.c - host kernels of backward weight, built as in a job, and references */
+/* On problems that are special and on random ones, in all types, layouts and dims; a sample here,
+ * all in tests/kernels.sh host, which also checks that every shipped problem has a choice. */
 /* quick: no */
 #include "kernel_sweep.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Instances of the host family of matrix products, built as in a job, on problems that are special
- * and on random ones: all types, all four transpose combinations, batches; a sample here, all in
- * tests/kernels.sh host. */
+/* test_kernels_gemm.c - host kernels of matrix products, built as in a job, held to references */
+/* On problems that are special and on random ones: all types, all four transpose combinations,
+ * batches; a sample here, all in tests/kernels.sh host. */
 /* quick: no */
 #include "kernel_case.h"
 #include "op_cases.h"

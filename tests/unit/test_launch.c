@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What variables of launchers mean, with a server that listens and without. */
+/* test_launch.c - what variables of launchers mean, with a server that listens and without */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What figures of selectors are made of: cells, folds, quantiles, picks, baselines, targets. */
+/* test_learn.c - what selectors' figures are made of: cells, folds, quantiles, picks, baselines */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger: what a journal says of each cell. */
+/* test_ledger.c - the ledger: what a journal says of each cell */
 #include "base/clock.h"
 #include "fault.h"
 #include "journal/ledger.h"

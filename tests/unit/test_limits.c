@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Resource limits, each tried in a process of its own. */
+/* test_limits.c - resource limits, each tried in a process of its own */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_lines.c - plain lines of words: they come back, mistakes are placed */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Warm-up, samples and the stop rule, driven by prescribed times. */
+/* test_measure.c - warm-up, samples and the stop rule, driven by prescribed times */
 #include "base/clock.h"
 #include "base/hash.h"
 #include "tests/unit/measure_bench.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples with checks between them: which a round has whatever ends it, and how they end it. */
+/* test_measure_checked.c - samples with checks between them: in each round; checks that end it */
 #include "tests/unit/measure_bench.h"
 
 #include <setjmp.h>

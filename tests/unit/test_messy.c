@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What kernels leave behind in their worker: state of the CPU, threads, timers; and what hangs
- * before they run. Good kernels stand behind each. */
+/* test_messy.c - what kernels leave behind in their worker, and what hangs before they run */
+/* State of the CPU, threads, timers. Good kernels stand behind each. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "tests/unit/so.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* MIOpenDriver command lists and logs; the expected geometry is worked out by hand. */
+/* test_miopen.c - MIOpenDriver command lists and logs; the expected geometry is made by hand */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

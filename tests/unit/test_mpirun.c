@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which launcher `ksweep run -n N` starts, how it is told apart, and its options. */
+/* test_mpirun.c - which launcher `ksweep run -n N` starts, how it is told apart, and its options */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What ranks tell each other: the same comes back, and bodies cut anywhere are refused. */
+/* test_msg.c - what ranks tell each other: the same comes back, bodies cut anywhere are refused */
 #include "mpi/msg.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_op.c - the operator conv: geometry, refusals, ids, canonical form, names */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

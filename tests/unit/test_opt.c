@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_opt.c - options: defaults, command lines, values, help, wrong tables */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When the loop of a rank turns next, and how often its bell is heard. */
+/* test_pace.c - when the loop of a rank turns next, and how often its bell is heard */
 #include "mpi/bell.h"
 #include "mpi/coord.h"
 #include "mpi/pace.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of a Parquet file that are written by hand, against decoders of their own and bytes of
- * the specifications. That other programs read the files is tests/e2e/32-tables.sh. */
+/* test_parquet.c - the parts of a Parquet file that are written by hand */
+/* Against decoders of their own and bytes of the specifications. That other programs read the files
+ * is tests/e2e/32-tables.sh. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The plain form of a grid: what is written comes back, version 1 stays readable, mistakes are
- * named. */
+/* test_plain.c - the plain form of a grid: it comes back, version 1 is read, mistakes are named */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is understood of a probe, and what of a job's arch and of a seat follows from it. */
+/* test_probe.c - what a probe says, and what of a job's arch and of a seat follows from it */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The shipped problem lists against the published figures of their networks. */
+/* test_problem_lists.c - the shipped problem lists against published figures of their networks */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_problem_text.c - problems as CSV and canonical text, which reads back */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

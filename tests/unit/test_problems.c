@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Problem sets and the CSV importer. */
+/* test_problems.c - problem sets and the CSV importer */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

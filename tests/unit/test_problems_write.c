@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists written for other programs and read back: the same problems, whatever the form. */
+/* test_problems_write.c - lists written for other programs read back as the same problems */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ckProfiler: command lines by generation, and what each generation prints. */
+/* test_profiler_ckprofiler.c - ckProfiler: command lines by generation, and what each one prints */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

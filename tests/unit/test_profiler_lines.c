@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The adapter `lines`: templates, and rows from JSON lines, CSV and patterns. */
+/* test_profiler_lines.c - the adapter `lines`: templates; rows from JSON lines, CSV and patterns */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* MIOpenDriver: command lines, and what Find, immediate mode and a chosen solution print. */
+/* test_profiler_miopendriver.c - MIOpenDriver: command lines, and what its three modes print */
+/* The modes are Find, immediate mode and a chosen solution. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

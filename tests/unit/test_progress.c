@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told of a running sweep: lines, the bar, the file that status reads. */
+/* test_progress.c - what is told of a running sweep: lines, the bar, the file that status reads */
 #include "base/file.h"
 #include "mpi/progress.h"
 #include "mpi/show.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How often the heartbeat thread wakes; src/mpi/net.c is replaced. */
+/* test_pulse.c - how often the heartbeat thread wakes; src/mpi/net.c is replaced */
 #include "base/clock.h"
 #include "mpi/pulse.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Races: small cases worked out by hand, failures, contamination, edges. */
+/* test_race.c - races: small cases worked out by hand, failures, contamination, edges */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

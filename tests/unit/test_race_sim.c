@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Races: arithmetic, any order of records, and the guarantee with planted noise. */
+/* test_race_sim.c - races: arithmetic, any order of records, the guarantee with planted noise */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

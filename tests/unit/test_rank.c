@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A rank on a virtual device, with a real warden and the fake worker; src/mpi/net.c is replaced by
- * what rank 0 would see. */
+/* test_rank.c - a rank on a virtual device, with a real warden and the fake worker */
+/* src/mpi/net.c is replaced by what rank 0 would see. */
 #include "agent_kit.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records: bytes, checks, outcomes. */
+/* test_record.c - records: bytes, checks, outcomes */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_reference.c - references of convolutions against cases by hand, and their proofs */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that are left behind, and threads that are only ending. */
+/* test_remains.c - threads that are left behind, and threads that are only ending */
 #include "base/clock.h"
 #include "worker/remains.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports for people: the page, and the sweep as a trace. The text: test_report_text.c. */
+/* test_report.c - reports for people: the page, the sweep as a trace (text: test_report_text.c) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

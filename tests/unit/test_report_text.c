@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report as text, Markdown and CSV, from made-up summaries. */
+/* test_report_text.c - the report as text, Markdown and CSV, from made-up summaries */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The time of a cell over its rounds. */
+/* test_rounds.c - the time of a cell over its rounds */
 #include "record/rounds.h"
 
 #include <setjmp.h>

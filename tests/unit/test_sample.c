@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shape classes, samples by class, what is left out, and where problems come from. */
+/* test_sample.c - shape classes, samples by class, what is left out, where problems come from */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

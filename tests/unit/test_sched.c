@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduler, step by step; test_sched_sim.c runs it with many devices. */
+/* test_sched.c - the scheduler, step by step; test_sched_sim.c runs it with many devices */
 #include "sched/cost.h"
 #include "sched_kit.h"
 

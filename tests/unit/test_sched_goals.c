@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How near the scheduler comes to what is possible, in virtual time: the rows of
- * tests/bench/bench_sched that have goals, with few devices. Costs are those of real kernels and
- * not known beforehand. */
+/* test_sched_goals.c - how near the scheduler comes to what is possible, in virtual time */
+/* The rows of tests/bench/bench_sched that have goals, with few devices. Costs are those of real
+ * kernels and not known beforehand. */
 #include "tests/bench/sched_bench.h"
 
 #include <setjmp.h>

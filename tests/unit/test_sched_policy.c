@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduler's policies: how much at once, what comes last, deadlines, confirmations, doubted
- * and slow devices, memory. */
+/* test_sched_policy.c - the scheduler's policies: batches, order, deadlines, doubts, memory */
+/* How much at once, what comes last, deadlines, confirmations, doubted and slow devices, memory. */
 #include "sched_kit.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduler in virtual time with many devices: whatever is lost, drained or given back, every
- * cell is done once, every block is opened and closed once, and nobody waits for ever. */
+/* test_sched_sim.c - the scheduler in virtual time with many devices: every cell is done once */
+/* Whatever is lost, drained or given back, every block is opened and closed once, and nobody waits
+ * for ever. */
 #include "base/hash.h"
 #include "sched/sched.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduler among devices that fall silent and come back, are doubted and cleared, and whose
- * failures are to be confirmed: everything ends, nothing is confirmed by the device that failed,
- * nobody is given what another one has. */
+/* test_sched_trouble.c - the scheduler among devices that fall silent, come back, or are doubted */
+/* Some are cleared again, and failures are to be confirmed: everything ends, nothing is confirmed
+ * by the device that failed, nobody is given what another one has. */
 #include "base/hash.h"
 #include "sched_kit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Visits in the scheduler: when they are given, to whom, and what is expected of them. */
+/* test_sched_visit.c - visits in the scheduler: when, to whom, and what is expected of them */
 #include "sched_kit.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sealed copies of objects: what is hashed is what is loaded, whatever becomes of the file. */
+/* test_sealed.c - sealed copies of objects: what is hashed is loaded, whatever the file becomes */
 #include "worker/sealed.h"
 
 #include "base/file.h"

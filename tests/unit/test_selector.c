@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A model's trees as selectors walk them, and selectors as C source. */
+/* test_selector.c - a model's trees as selectors walk them, and selectors as C source */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

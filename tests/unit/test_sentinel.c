@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Heap sentinels: what is written beyond a chunk is found, whatever the size class; what is not,
- * is not. Damage is done in forked children only. */
+/* test_sentinel.c - heap sentinels find what is written beyond a chunk of any size class */
+/* Damage is done in forked children only. */
 #include "worker/leave.h"
 #include "worker/sentinel.h"
 

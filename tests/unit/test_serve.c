@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ksweep-worker as a server: problems, shared references, canary, simulated device, protocol. */
+/* test_serve.c - ksweep-worker as a server: problems, references, canary, device, protocol */
 #include "base/file.h"
 #include "tests/unit/op_cases.h"
 #include "tests/unit/worker_fixture.h"

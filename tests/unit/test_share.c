@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A pack from one rank to another: whole, within its window, and proof against whatever arrives. */
+/* test_share.c - a pack from one rank to another: whole, within its window, whatever arrives */
 #include "mpi/share.h"
 
 #include <setjmp.h>

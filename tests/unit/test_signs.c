@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A second set of inputs has the reference of the first, but for signs, bit for bit. */
+/* test_signs.c - a second set of inputs has the reference of the first, but for signs, bitwise */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The emulator of GPU threads: who runs, what waits for whom, what is refused, and what the
- * instructions of a warp compute. */
+/* test_simt.c - the emulator of GPU threads: who runs, waits, is refused; instructions of a warp */
 #include "kernels/gpu/emu/simt.h"
 #include "kernels/gpu/mma.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the emulator keeps from launch to launch. */
+/* test_simt_pool.c - what the emulator keeps from launch to launch */
 #include "kernels/gpu/emu/simt.h"
 
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The emulator's matrix instructions of a group of warps: where operands lie, who has which result,
- * and what becomes of a kernel that forgets one of the things that they want. */
+/* test_simt_wgmma.c - the emulator's matrix instructions of a group of warps */
+/* Where operands lie, who has which result, and what becomes of a kernel that forgets one of the
+ * things that they want. */
 #include "kernels/gpu/emu/simt.h"
 #include "kernels/gpu/mma.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* test_spawn.c - one child of the warden: every way to end, what it starts with, what it prints */
 /* waits: yes */
-/* One child of the warden: every way to end, what it starts with, what it prints. */
 #include "record/outcome.h"
 #include "spawn/child.h"
 #include "spawn_util.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Order statistics against published and independently computed values. */
+/* test_stats.c - order statistics against published and independently computed values */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

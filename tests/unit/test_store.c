@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gather: every value of a journal, read back through the store's readers. */
+/* test_store.c - gather: every value of a journal, read back through the store's readers */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

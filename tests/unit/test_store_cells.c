@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gather: which attempt counts, rounds, several runs, resumed runs. */
+/* test_store_cells.c - gather: which attempt counts, rounds, several runs, resumed runs */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

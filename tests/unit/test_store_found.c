@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which rows of a program's runs become rows of results.h5: those of the process and attempt of the
- * record that counts, once, whatever else a journal holds. */
+/* test_store_found.c - which rows of a program's runs become rows of results.h5 */
+/* Those of the process and attempt of the record that counts, once, whatever else a journal holds.
+ * */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

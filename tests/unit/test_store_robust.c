@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gather and check when things go wrong: damage, full disks, kills, no memory. */
+/* test_store_robust.c - gather and check under damage, full disks, kills and no memory */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

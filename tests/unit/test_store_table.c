@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of src/store below the file: keys, lists, texts, packing, tables; and what the schema
- * promises. */
+/* test_store_table.c - parts of src/store below the file: keys, lists, texts, tables, schema */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

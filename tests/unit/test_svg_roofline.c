@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_svg_roofline.c - rooflines as SVG: names, dots, roofs, what may be missing */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

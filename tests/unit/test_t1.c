@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_t1.c - T1 files: types, filters, computed values, mistakes; spaces come back */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is printed of texts from outside: text.h, the log, and standard descriptors. */
+/* test_text.c - what is printed of texts from outside: text.h, the log, and standard descriptors */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

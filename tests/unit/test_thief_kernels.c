@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of tests/fake/thief_kernels.k in ksweep-worker: none gets a good label, and while a
- * kernel runs the key of the references is nowhere in the worker's memory. */
+/* test_thief_kernels.c - kernels that look for references in ksweep-worker find nothing */
+/* The kernels of tests/fake/thief_kernels.k: none gets a good label, and while a kernel runs the
+ * key of the references is nowhere in the worker's memory. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "tests/unit/op_cases.h"

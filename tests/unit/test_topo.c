@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_topo.c - the topology of hosts: this one, narrowed masks, made-up machines */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_trace.c - traces: scanned, timed, repaired, refused; kernels find their operators */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

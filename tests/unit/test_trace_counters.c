@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters from the CSV files of profilers: numbers and units as they print them, and the table. */
+/* test_trace_counters.c - counters from profilers' CSV: numbers, units, the table, roofs */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Device times measured apart, on a device's timeline and in the text of the host's trace. */
+/* test_trace_merge.c - device times measured apart, on a device's timeline and in a host's trace */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

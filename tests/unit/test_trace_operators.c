@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_trace_operators.c - FLOPs and bytes of operators in traces, by their definitions */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators of traces as canonical problems. */
+/* test_trace_problems.c - operators of traces as canonical problems */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Training: the same bytes for the same seed, nothing of a held-out fold in what judges it, and the
- * model directory. */
+/* test_train.c - training: the same bytes for a seed, no held-out fold judges itself, the model */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What times say of a cell, and an inquiry into a doubt, all with prescribed times. */
+/* test_trust.c - what times say of a cell, and an inquiry into a doubt, with prescribed times */
 #include "device/backends.h"
 #include "device/device_fault.h"
 #include "worker/inquire.h"

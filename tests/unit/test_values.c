@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The values beside the record, and the requests: every member travels, both ways. */
+/* test_values.c - the values beside the record, and the requests: every member travels both ways */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

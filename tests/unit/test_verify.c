@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Comparison with a reference: exact, within a tolerance, and what is kept of mismatches. */
+/* test_verify.c - comparison with a reference: exact, within a tolerance; kept mismatches */
 #include "worker/verify.h"
 
 #include <float.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A small campaign of tests/bench/bench_verify: correct outputs pass, faults do not. */
+/* test_verify_power.c - a small campaign of bench_verify: correct outputs pass, faults do not */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_visible.c - variables that show a process one device or all */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

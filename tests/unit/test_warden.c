@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* test_warden.c - the warden itself: deadlines, leftovers, many children, deaths above it */
 /* waits: yes */
-/* The warden itself: deadlines of the status page, leftovers, many children, and deaths above it.
- */
 #include "record/outcome.h"
 #include "spawn_util.h"
 #include "warden_waits.h"

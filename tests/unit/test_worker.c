@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ksweep-worker itself, over its pipes: one good kernel and many bad ones. */
+/* test_worker.c - ksweep-worker itself, over its pipes: one good kernel and many bad ones */
 #include "base/clock.h"
 #include "tests/unit/worker_fixture.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* test_worker_fake_hip.c - ksweep-worker on the fake HIP runtime, with the judge of kernels/gpu */
+/* It cannot touch the memory of tests/fake/hip. The judge is built as a job builds it, and asked
+ * over the worker's pipes. */
 /* sanitized: no; worker_judge and worker_gpu_judge are. */
-/* ksweep-worker on the HIP runtime of tests/fake/hip, whose memory it cannot touch, with the judge
- * of kernels/gpu: built as a job builds them, asked over its pipes. */
 #include "build_util.h"
 #include "op_cases.h"
 #include "worker/references.h"

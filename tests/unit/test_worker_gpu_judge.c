@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The judge of kernels/gpu on the emulator, asked by the worker: every type, direction, layout and
- * operator ends as the host's verification does. */
+/* test_worker_gpu_judge.c - the judge of kernels/gpu on the emulator ends cells as the host does */
+/* Every type, direction, layout and operator. */
 #include "gpu_emulator.h"
 #include "gpu_judge_kit.h"
 #include "op_cases.h"

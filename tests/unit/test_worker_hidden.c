@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cells on a device like a GPU: memory that the host does not see, a queue, errors that stay. */
+/* test_worker_hidden.c - cells on a device like a GPU: hidden memory, a queue, errors that stay */
 #include "tests/unit/worker_rig.h"
 
 #include <math.h>

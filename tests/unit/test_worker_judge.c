@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Cells that are verified on the device: the same verdicts as the host's, memory that any kernel
- * can reach, several workers, no judge. */
+/* test_worker_judge.c - cells that are verified on the device: the same verdicts as the host's */
+/* Memory that any kernel can reach, several workers, no judge. */
 #include "tests/unit/op_cases.h"
 #include "tests/unit/worker_rig.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A judge is believed nothing: one that lies, answers nonsense, or does not run at all. */
+/* test_worker_liars.c - a judge that lies, answers nonsense or does not run is believed nothing */
 #include "tests/unit/op_cases.h"
 #include "tests/unit/worker_rig.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* warden_waits.c - tests of the warden that take ten seconds and nothing of a CPU */
 #include "warden_waits.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* worker_child.c - the other end of ksweep-worker's pipes, for tests */
 #include "tests/unit/worker_child.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* worker_fixture.c - compiled kernels, two problems and requests, for tests of ksweep-worker */
 #include "tests/unit/worker_fixture.h"
 
 #include "base/file.h"

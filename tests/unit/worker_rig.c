@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* worker_rig.c - a worker in the test's process, on a device like a GPU, with planned faults */
 #include "tests/unit/worker_rig.h"
 
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* config.c - reads KSWEEP_FAKE_HIP: sizes, times, and the faults that are to happen */
 #include "fake.h"
 
 #include <ctype.h>

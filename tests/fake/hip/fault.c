@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* fault.c - decides whether a planted fault happens, once over all processes; lost devices, log */
 #include "fake.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* memory.c - device memory that the host cannot touch, but for the time of an operation */
 #include "fake.h"
 
 #include <stdlib.h>
