@@ -456,6 +456,11 @@ static void any_set_comes_back(void **state)
         { KS_SOURCE_DIR "/tests/data/ck_forward_2d.json", "tile_m < 64 or tile_k == 128", true,
           false, NULL, "tile_m" },
         { KS_SOURCE_DIR "/kernels/configs/host_forward.json", "", false, false, NULL, NULL },
+        { KS_SOURCE_DIR "/kernels/configs/host_gemm.json", "", false, false, "packed", NULL },
+        { KS_SOURCE_DIR "/kernels/configs/host_gemm.json", "tile_m > 4 or dtype == 'bf16'", true,
+          false, NULL, NULL },
+        { KS_SOURCE_DIR "/kernels/configs/gpu_gemm.json", "pipeline == 'basic_v1'", false, false,
+          NULL, NULL },
     };
 
     (void)state;
