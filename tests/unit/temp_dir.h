@@ -16,15 +16,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TEMP_DIR_MAX = 128 }; /* bytes of its path */
+enum { TEMP_DIR_MAX = 96 }; /* bytes of its path */
+
+static inline int temp_name(char *out, size_t cap)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    return snprintf(out, cap, "%s/ksweep-test-XXXXXX", tmp ? tmp : "/tmp");
+}
 
 /* Fails the test if there is no such directory, or `out` [cap] is too short for its path. */
 static inline void temp_dir_make(char *out, size_t cap)
 {
-    const char *tmp = getenv("TMPDIR");
-
-    assert_in_range(snprintf(out, cap, "%s/ksweep-test-XXXXXX", tmp ? tmp : "/tmp"), 1, cap - 1);
+    assert_in_range(temp_name(out, cap), 1, cap - 1);
     assert_non_null(mkdtemp(out));
+}
+
+/* A new file in the same place. Returns its descriptor. */
+static inline int temp_file_make(char *out, size_t cap)
+{
+    int fd;
+
+    assert_in_range(temp_name(out, cap), 1, cap - 1);
+    fd = mkstemp(out);
+    assert_true(fd >= 0);
+    return fd;
 }
 
 /* With all that is in it. */

@@ -8,6 +8,7 @@
 #include "device/host_info.h"
 #include "tests/unit/gpu_stub.h"
 #include "tests/unit/so.h"
+#include "tests/unit/temp_dir.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -50,7 +51,7 @@ static int setup(void **state)
     struct fixture *f = calloc(1, sizeof(*f));
 
     assert_non_null(f);
-    so_dir_make(f->dir, sizeof(f->dir));
+    temp_dir_make(f->dir, sizeof(f->dir));
     so_build(f->dir, "good", good_source, f->good, sizeof(f->good));
     for (int is_cuda = 0; is_cuda < 2; is_cuda++) {
         char path[512];
@@ -66,7 +67,7 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
 
-    so_dir_remove(f->dir);
+    temp_dir_remove(f->dir);
     free(f);
     return 0;
 }

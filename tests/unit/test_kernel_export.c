@@ -10,6 +10,7 @@
 #include "grid/family.h"
 #include "grid/kernel_export.h"
 #include "tests/unit/fault.h"
+#include "tests/unit/temp_dir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #define SOURCE KS_SOURCE_DIR "/"
 
 struct place {
-    char dir[32], path[64];
+    char dir[TEMP_DIR_MAX], path[TEMP_DIR_MAX + 16];
 };
 
 static int set_up(void **state)
@@ -26,8 +27,7 @@ static int set_up(void **state)
     struct place *p = calloc(1, sizeof *p);
 
     assert_non_null(p);
-    snprintf(p->dir, sizeof p->dir, "/tmp/test_export_XXXXXX");
-    assert_non_null(mkdtemp(p->dir));
+    temp_dir_make(p->dir, sizeof(p->dir));
     snprintf(p->path, sizeof p->path, "%s/k.json", p->dir);
     *state = p;
     return 0;
@@ -36,10 +36,10 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct place *p = *state;
-    int rc = ks_remove_tree(p->dir, NULL);
 
+    temp_dir_remove(p->dir);
     free(p);
-    return rc;
+    return 0;
 }
 
 static void add_part(struct ks_kernel_set *set, const char *path, const char *filter)
