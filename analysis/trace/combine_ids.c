@@ -72,19 +72,27 @@ static bool read_hex(struct ks_span s, int64_t *out)
     return true;
 }
 
+/* Damaged text may begin like one. */
+static bool is_number(struct ks_span s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!strchr("+-.0123456789Ee", s.p[i]) || !s.p[i])
+            return false;
+    return s.n > 0 && s.n <= NUMBER_MAX;
+}
+
 /* Of a process, a flow, an asynchronous event, an object or a frame. Numbers stay hexadecimal if
  * they were, and texts of the first file stay. */
 static void rename_id(struct ks_ids *ids, struct ks_span name, bool is_text, int64_t step)
 {
     struct ks_id_edit *e;
-    const bool is_number = !is_text && name.n <= NUMBER_MAX && strchr("-0123456789", *name.p);
     int64_t v = -1;
     const bool is_hex = is_text && read_hex(name, &v);
     const bool is_int = !is_hex && ks_trace_int(name, &v);
     const bool moves = v >= 0 && v < step;
     const bool is_plain_text = is_text && !is_hex && !is_int;
 
-    if (!(is_text || is_number) || (ids->file == 0 && (moves || is_plain_text)))
+    if (!(is_text || is_number(name)) || (ids->file == 0 && (moves || is_plain_text)))
         return;
     e = new_edit(ids, name);
     if (!e)
@@ -93,7 +101,7 @@ static void rename_id(struct ks_ids *ids, struct ks_span name, bool is_text, int
     if (moves)
         snprintf(e->text, sizeof(e->text), is_hex ? "0x%llx" : "%lld",
                  (long long)(v + ids->file * step));
-    else if (is_number)
+    else if (!is_text)
         snprintf(e->text, sizeof(e->text), "\"%.*s #%lld\"", (int)name.n, name.p,
                  (long long)ids->file + 1);
     else
