@@ -5,6 +5,7 @@
  * adapters read them as in a sweep. */
 #include "analysis/import/intake.h"
 #include "analysis/import/peak.h"
+#include "base/text.h"
 #include "grid/problems.h"
 #include "profiler/adapter.h"
 #include "json/json.h"
@@ -315,16 +316,6 @@ static void put_command(const struct ks_node *result, struct ks_buf *to)
             ks_buf_printf(to, " %s", text);
 }
 
-/* Of UTF-8. */
-static size_t n_characters(const char *text)
-{
-    size_t n = 0;
-
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 static int take_result(struct log *l, const struct ks_node *result, struct ks_buf *command,
                        struct ks_err *err)
 {
@@ -333,7 +324,7 @@ static int take_result(struct log *l, const struct ks_node *result, struct ks_bu
     int rc;
 
     l->im->in->line = ks_node_line(result);
-    if (n_characters(output) == CUT_CHARACTERS) {
+    if (ks_utf8_count(output, strlen(output)) == CUT_CHARACTERS) {
         l->im->counts.n_cut++;
         return 0;
     }

@@ -2,8 +2,8 @@
 /* analytic.c - fits rates and the bias of instances to measured times; predicts and picks */
 #include "analysis/learn/analytic.h"
 #include "analysis/learn/features_impl.h"
-#include "analysis/learn/metrics.h"
 #include "base/hash.h"
+#include "record/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -113,7 +113,7 @@ static double bias_of(const struct fit *f, const struct ks_fx_device *d, uint32_
     for (size_t i = 0; i < f->n; i++)
         if (f->samples[i].instance == instance)
             scratch[n++] = f->samples[i].log2_ns - modelled(f, &f->samples[i], d);
-    ks_sort_f64(scratch, n);
+    ks_stats_sort(scratch, n);
     return n < 3 ? 0 : scratch[n / 2];
 }
 

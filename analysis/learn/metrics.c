@@ -15,19 +15,6 @@ double ks_quantile_index(const double *sorted, size_t n, double q)
     return n == 0 ? NAN : sorted[i < n ? i : n - 1];
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-void ks_sort_f64(double *values, size_t n)
-{
-    if (n)
-        qsort(values, n, sizeof(*values), compare);
-}
-
 static double mean_of(const double *values, size_t n)
 {
     double sum = 0;
@@ -102,7 +89,7 @@ int ks_line(double *eff, size_t n, uint32_t n_bootstrap, uint64_t seed, struct k
     struct ks_line line = { .n = n };
     int rc = 0;
 
-    ks_sort_f64(eff, n);
+    ks_stats_sort(eff, n);
     line.mean = mean_of(eff, n);
     line.median = ks_stats_quantile(eff, n, 0.5);
     line.p10 = ks_stats_quantile(eff, n, 0.1);
@@ -132,7 +119,7 @@ static size_t efficiencies(const struct ks_ck_case *cases, size_t n, bool keeps_
     for (size_t i = 0; i < n; i++)
         if (cases[i].efficiency >= 0 || keeps_unmeasured)
             sorted[n_kept++] = cases[i].efficiency >= 0 ? 100 * cases[i].efficiency : 0;
-    ks_sort_f64(sorted, n_kept);
+    ks_stats_sort(sorted, n_kept);
     return n_kept;
 }
 

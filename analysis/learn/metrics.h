@@ -14,7 +14,6 @@
 
 /* sorted[floor(q n)], as Composable Kernel's compare_ml_vs_oracle.py; NaN of none. */
 double ks_quantile_index(const double *sorted, size_t n, double q);
-void ks_sort_f64(double *values, size_t n);
 
 /* ks_line() - mean, quantiles, and intervals of mean and P10 by resampling problems.
  * @eff [in,out] [n] sorted on return

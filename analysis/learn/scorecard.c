@@ -2,6 +2,7 @@
 /* scorecard.c - rates every chooser over all problems and per class; finds the worst picks */
 #include "analysis/learn/scorecard.h"
 #include "base/buf.h"
+#include "base/order.h"
 #include "grid/problem_class.h"
 
 #include <stdio.h>
@@ -117,10 +118,9 @@ int ks_scorecard_make(const struct ks_scorecard_input *in, struct ks_scorecard *
 static int by_efficiency(const void *a, const void *b)
 {
     const struct ks_pick *x = a, *y = b;
+    const int order = ks_compare_f64(x->eff, y->eff);
 
-    if (x->eff != y->eff)
-        return x->eff < y->eff ? -1 : 1;
-    return (x->problem > y->problem) - (x->problem < y->problem);
+    return order ? order : ks_compare_u64(x->problem, y->problem);
 }
 
 /* In how many training problems the instance was measured. */

@@ -3,7 +3,7 @@
 #include "analysis/learn/summary.h"
 #include "analysis/data/words.h"
 #include "analysis/learn/aliases.h"
-#include "analysis/learn/metrics.h"
+#include "record/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -320,7 +320,7 @@ static int median_ratio(struct ks_summary *s, struct ks_err *err)
     for (size_t i = 0; i < s->n_problems; i++)
         if (s->problems[i].n_codes >= 2)
             ratio[n++] = s->problems[i].worst_over_best;
-    ks_sort_f64(ratio, n);
+    ks_stats_sort(ratio, n);
     s->median_worst_over_best = KS_NOT_KNOWN;
     if (n > 0)
         s->median_worst_over_best = (ratio[(n - 1) / 2] + ratio[n / 2]) / 2;

@@ -42,7 +42,7 @@ static void figures(void *ctx, const uint32_t *unit, double *out)
         memcpy(d->drawn + n, d->value + first, n_here * sizeof(*d->drawn));
         n += n_here;
     }
-    ks_sort_f64(d->drawn, n);
+    ks_stats_sort(d->drawn, n);
     out[0] = ks_stats_quantile(d->drawn, n, 0.9);
     out[1] = mean_of(d->drawn, n);
 }
@@ -78,7 +78,7 @@ static int summarize(const struct drawing *d, size_t n, struct ks_quantiles *out
     int rc;
 
     memcpy(d->drawn, d->value, n * sizeof(*d->drawn));
-    ks_sort_f64(d->drawn, n);
+    ks_stats_sort(d->drawn, n);
     out->p50 = ks_stats_quantile(d->drawn, n, 0.5);
     out->p99 = ks_stats_quantile(d->drawn, n, 0.99);
     rc = ks_bootstrap(&b, of, err);
@@ -168,7 +168,7 @@ static double time_of(struct work *w, struct rival *r, uint32_t mask)
             for (uint32_t k = 0; k < round->n_samples; k++)
                 w->samples[n++] = w->s->ns[round->first_sample + k];
         }
-    ks_sort_f64(w->samples, n);
+    ks_stats_sort(w->samples, n);
     r->time[mask] = w->o->is_minimum ? w->samples[0] : ks_stats_quantile(w->samples, n, 0.5);
     return r->time[mask];
 }

@@ -211,7 +211,7 @@ static void sum_up(struct scoring *j, struct ks_selector_line *out)
         for (size_t p = 0; p < n; p++)
             out->mean[k] += j->eff[k][p];
         out->mean[k] /= (double)n;
-        ks_sort_f64(j->eff[k], n);
+        ks_stats_sort(j->eff[k], n);
         out->p10[k] = ks_stats_quantile(j->eff[k], n, 0.1);
     }
 }

@@ -9,13 +9,10 @@
 
 #define PREFIX_MIN 8 /* characters: a shorter prefix is no shorter with its dots */
 
-int ks_labels_columns(const char *text, size_t n)
+/* Of a terminal. */
+static int columns(const char *text, size_t n)
 {
-    int columns = 0;
-
-    for (size_t i = 0; i < n; i++)
-        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return columns;
+    return (int)ks_utf8_count(text, n);
 }
 
 int ks_labels_add(struct ks_labels *names, const char *name, struct ks_err *err)
@@ -50,13 +47,13 @@ void ks_labels_end(struct ks_labels *names)
     names->prefix = strlen(first);
     for (size_t i = 1; i < names->n; i++)
         names->prefix = common(first, ks_buf_text(&names->text[i]), names->prefix);
-    if (names->n < 2 || ks_labels_columns(first, names->prefix) < PREFIX_MIN ||
+    if (names->n < 2 || columns(first, names->prefix) < PREFIX_MIN ||
         names->prefix == strlen(first))
         names->prefix = 0;
     names->width = 0;
     for (size_t i = 0; i < names->n; i++) {
         const struct ks_buf *b = &names->text[i];
-        int n = ks_labels_columns(ks_buf_text(b) + names->prefix, b->len - names->prefix);
+        int n = columns(ks_buf_text(b) + names->prefix, b->len - names->prefix);
 
         n += names->prefix ? (int)strlen(KS_LABEL_DOTS) : 0;
         names->width = n > names->width ? n : names->width;
@@ -75,7 +72,7 @@ void ks_labels_put(const struct ks_labels *names, size_t i, struct ks_buf *to)
 {
     const struct ks_buf *b = &names->text[i];
     const char *rest = ks_buf_text(b) + names->prefix;
-    int n = ks_labels_columns(rest, b->len - names->prefix);
+    int n = columns(rest, b->len - names->prefix);
 
     n += names->prefix ? (int)strlen(KS_LABEL_DOTS) : 0;
     ks_buf_printf(to, "%s%s%*s", names->prefix ? KS_LABEL_DOTS : "", rest,

@@ -25,7 +25,5 @@ void ks_labels_release(struct ks_labels *names);
 
 /* Name i, padded to the width: whole, or "..." and what follows the prefix. */
 void ks_labels_put(const struct ks_labels *names, size_t i, struct ks_buf *to);
-/* Columns of a terminal that a text takes: its characters. */
-int ks_labels_columns(const char *text, size_t n);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* svg_roofline.c - draws rooflines as SVG, and pages of them with tables */
 #include "analysis/out/svg_roofline.h"
+#include "base/order.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -172,7 +173,7 @@ static int falling(const void *a, const void *b)
 {
     const struct ks_roof *l = a, *r = b;
 
-    return (l->value < r->value) - (l->value > r->value);
+    return ks_compare_f64(r->value, l->value);
 }
 
 static size_t find_lines(const struct ks_roofline *r, bool is_memory, struct line *out)

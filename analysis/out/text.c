@@ -23,13 +23,10 @@ static void release(void *state)
     ks_buf_release(&s->cell);
 }
 
-static size_t characters(const struct ks_buf *b)
+/* Columns of the cell. */
+static size_t width_of(const struct state *s)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < b->len; i++)
-        n += (b->data[i] & 0xc0) != 0x80;
-    return n;
+    return ks_utf8_count(ks_buf_text(&s->cell), s->cell.len);
 }
 
 /* The cell, escaped, in s->cell. */
@@ -47,7 +44,7 @@ static void make_cell(struct state *s, const struct ks_df_column *c, size_t row)
 
 static void put_cell(struct state *s, size_t i, bool is_last, bool is_right, struct ks_buf *to)
 {
-    size_t n = characters(&s->cell), pad = n < s->width[i] ? s->width[i] - n : 0;
+    size_t n = width_of(s), pad = n < s->width[i] ? s->width[i] - n : 0;
 
     if (is_right)
         ks_buf_printf(to, "%*s", (int)pad, "");
@@ -65,7 +62,7 @@ static void measure(struct state *s, const struct ks_df *f, size_t n_columns)
             size_t n;
 
             make_cell(s, &f->columns[i], row);
-            n = characters(&s->cell);
+            n = width_of(s);
             if (n > s->width[i] && n <= WIDEST)
                 s->width[i] = n;
         }

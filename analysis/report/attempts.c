@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* attempts.c - where the time of a page's run went, and quantiles of the best instances' samples */
-#include "analysis/learn/metrics.h"
 #include "analysis/report/page.h"
 #include "base/order.h"
+#include "record/stats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +147,7 @@ static int read_samples(struct ks_page *p, struct keep *k, struct ks_err *err)
             k->sorted[s] = (double)k->ns[s];
         if (rc < 0)
             break;
-        ks_sort_f64(k->sorted, row->n_samples);
+        ks_stats_sort(k->sorted, row->n_samples);
         keep_quantiles(p, k->times[i], k->sorted, row->n_samples);
     }
     free(row);

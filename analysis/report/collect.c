@@ -4,6 +4,7 @@
 #include "analysis/learn/join.h"
 #include "analysis/report/page.h"
 #include "base/array.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,7 +92,7 @@ static int by_time(const void *x, const void *y)
 {
     const struct ks_page_time *a = x, *b = y;
 
-    return (a->ns > b->ns) - (a->ns < b->ns);
+    return ks_compare_f64(a->ns, b->ns);
 }
 
 /* The times as measured; ordered by them, which within a block is the order that counts. */

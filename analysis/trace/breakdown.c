@@ -205,19 +205,12 @@ int ks_put_launches(const struct ks_trace_view *v, struct ks_table *to, struct k
 
 /* ---- distributions ---- */
 
-static int compare_f64(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-
-    return (a > b) - (a < b);
-}
-
 /* values [n], n > 0: are sorted here. */
 static void put_spread(double *values, size_t n, struct ks_table *to)
 {
     double sum = 0, squares = 0;
 
-    qsort(values, n, sizeof(*values), compare_f64);
+    ks_stats_sort(values, n);
     for (size_t i = 0; i < n; i++)
         sum += values[i];
     for (size_t i = 0; i < n; i++)

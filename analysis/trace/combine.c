@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* combine.c - several traces in one file. Events are copied as they are, but for the numbers that
- * would collide: processes, ids of flows and asynchronous events, correlations, External ids, and
- * devices that an earlier file uses. */
+ * would collide: those of combine_ids.h, and devices that an earlier file uses. */
 #include "analysis/trace/combine.h"
 
+#include "analysis/trace/combine_ids.h"
 #include "analysis/trace/verbs.h"
 #include "analysis/trace/view.h"
 #include "base/array.h"
@@ -11,13 +11,11 @@
 #include "trace/output.h"
 #include "trace/text.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES_MAX = 4096, N_EDITS = 9, NUMBER_MAX = 20 /* digits of 64 bits */, FILES_MAX = 8192 };
-#define PID_STEP   (INT64_C(1) << 24) /* above any process id of Linux */
+enum { DEVICES_MAX = 4096, FILES_MAX = 8192 };
 #define ID_STEP    (INT64_C(1) << 44) /* less for more than 2^(EXACT_BITS - 44) files */
 #define EXACT_BITS 53                 /* viewers read numbers as doubles */
 
@@ -44,13 +42,13 @@ struct device_map {
 
 struct combine {
     struct ks_trace_output *out;
-    int64_t file;    /* number of the present one */
-    int64_t id_step; /* between ids of one file and the next */
+    struct ks_ids ids; /* of the present file */
     struct device_map map;
     int64_t *used; /* [n_used] ids of the output that events or properties name */
     size_t n_used, cap_used;
     bool is_full; /* devices would collide: DEVICES_MAX in one file, or no memory */
     struct ks_buf properties, text;
+    struct ks_buf frames, samples;     /* members and elements of all files, without the brackets */
     struct ks_buf before_id, after_id; /* the present file's first device, around its id */
     bool has_event;                    /* one was written */
     bool is_plain;                     /* events stay as they are */
@@ -169,100 +167,7 @@ static void add_properties(struct combine *c, struct ks_span list)
 
 /* ---- events ---- */
 
-struct edit {
-    struct ks_span old;
-    char text[32]; /* in its place, or with is_suffix behind it */
-    bool is_suffix;
-};
-
-static void add_edit(struct edit *edits, unsigned *n, struct ks_span old, int64_t shift)
-{
-    struct edit *e = &edits[*n];
-    int64_t v;
-
-    if (!old.p || !ks_trace_int(old, &v) || v < 0 || __builtin_add_overflow(v, shift, &v))
-        return;
-    *e = (struct edit){ .old = old };
-    snprintf(e->text, sizeof(e->text), "%lld", (long long)v);
-    ++*n;
-}
-
-/* "0x7f3c": what Chrome's own tools write as ids. */
-static bool read_hex(struct ks_span s, int64_t *out)
-{
-    int64_t v = 0;
-
-    if (s.n < 3 || s.n > 2 + 15 || s.p[0] != '0' || (s.p[1] | 0x20) != 'x')
-        return false;
-    for (size_t i = 2; i < s.n; i++) {
-        if (!isxdigit((unsigned char)s.p[i]))
-            return false;
-        v = v * 16 + (s.p[i] <= '9' ? s.p[i] - '0' : (s.p[i] | 0x20) - 'a' + 10);
-    }
-    *out = v;
-    return true;
-}
-
-/* Of a process, a flow or an asynchronous event. The numbers of file i become those from i x step
- * and stay hexadecimal if they were. A number that is outside of the first file's range would be
- * among those of another file: it becomes a text. Texts get the number of the file, but for those
- * of the first one. */
-static void add_name(const struct combine *c, struct edit *edits, unsigned *n, struct ks_span name,
-                     int64_t step)
-{
-    struct edit *e = &edits[*n];
-    const bool is_text = name.p && name.p[-1] == '"';
-    const bool is_number =
-        name.p && !is_text && name.n <= NUMBER_MAX && strchr("-0123456789", *name.p);
-    int64_t v = -1;
-    const bool is_hex = is_text && read_hex(name, &v);
-    const bool is_int = name.p && !is_hex && ks_trace_int(name, &v);
-    const bool moves = v >= 0 && v < step;
-    const bool is_plain_text = is_text && !is_hex && !is_int;
-
-    if (!(is_text || is_number) || (c->file == 0 && (moves || is_plain_text)))
-        return;
-    *e = (struct edit){ .old = name, .is_suffix = is_text && !moves };
-    if (moves)
-        snprintf(e->text, sizeof(e->text), is_hex ? "0x%llx" : "%lld",
-                 (long long)(v + c->file * step));
-    else if (is_number)
-        snprintf(e->text, sizeof(e->text), "\"%.*s #%lld\"", (int)name.n, name.p,
-                 (long long)c->file + 1);
-    else
-        snprintf(e->text, sizeof(e->text), " #%lld", (long long)c->file + 1);
-    ++*n;
-}
-
-/* Negative numbers are no processes. */
-static void add_process(const struct combine *c, struct edit *edits, unsigned *n,
-                        struct ks_span pid)
-{
-    int64_t v;
-
-    if (!(pid.p && ks_trace_int(pid, &v) && v < 0))
-        add_name(c, edits, n, pid, PID_STEP);
-}
-
-/* {"local": "0x1"}, of the process, or {"global": "0x1"}: viewers may show a process without a
- * number, so both move. */
-static void add_id2(const struct combine *c, struct edit *edits, unsigned *n, struct ks_span id2)
-{
-    struct ks_span last[2] = { { NULL, 0 }, { NULL, 0 } };
-    struct ks_trace_walk members;
-    struct ks_trace_member m;
-
-    if (id2.n < 2 || *id2.p != '{')
-        return;
-    for (members = ks_trace_walk(id2); ks_trace_walk_next(&members, &m);)
-        if (ks_span_is(m.key, "local") || ks_span_is(m.key, "global"))
-            last[ks_span_is(m.key, "global")] = m.value;
-    for (int i = 0; i < 2; i++)
-        add_name(c, edits, n, last[i], c->id_step);
-}
-
-static void add_device(struct combine *c, struct edit *edits, unsigned *n,
-                       const struct ks_trace_event *ev)
+static void add_device(struct combine *c, const struct ks_trace_event *ev)
 {
     int64_t id;
 
@@ -271,55 +176,18 @@ static void add_device(struct combine *c, struct edit *edits, unsigned *n,
         (ev->kind != KS_TRACE_KERNEL && ev->kind != KS_TRACE_MEMCPY &&
          ev->kind != KS_TRACE_MEMSET && ev->kind != KS_TRACE_SYNC))
         return;
-    add_edit(edits, n, ev->arg[KS_TRACE_ARG_DEVICE], device_of(c, id, false) - id);
-}
-
-static int compare_edits(const void *x, const void *y)
-{
-    const struct edit *a = x, *b = y;
-
-    return (a->old.p > b->old.p) - (a->old.p < b->old.p);
-}
-
-static unsigned make_edits(struct combine *c, const struct ks_trace_event *ev, struct edit *edits)
-{
-    const int64_t shift = c->file * c->id_step;
-    unsigned n = 0;
-
-    if (c->is_plain)
-        return 0;
-    add_device(c, edits, &n, ev); /* of the first file, too: its devices are used then */
-    add_process(c, edits, &n, ev->pid);
-    add_name(c, edits, &n, ev->id, c->id_step);
-    add_name(c, edits, &n, ev->bind_id, c->id_step);
-    add_id2(c, edits, &n, ev->id2);
-    if (shift > 0 && ks_trace_has(ev, KS_TRACE_ARG_CORRELATION))
-        add_edit(edits, &n, ev->arg[KS_TRACE_ARG_CORRELATION], shift);
-    if (shift > 0 && ks_trace_has(ev, KS_TRACE_ARG_EXTERNAL_ID))
-        add_edit(edits, &n, ev->arg[KS_TRACE_ARG_EXTERNAL_ID], shift);
-    if (shift > 0 && ks_trace_has(ev, KS_TRACE_ARG_WAIT_CORRELATION))
-        add_edit(edits, &n, ev->arg[KS_TRACE_ARG_WAIT_CORRELATION], shift);
-    qsort(edits, n, sizeof(*edits), compare_edits);
-    return n;
+    ks_ids_set(&c->ids, ev->arg[KS_TRACE_ARG_DEVICE], device_of(c, id, false));
 }
 
 static int put_event(struct combine *c, const struct ks_trace_event *ev, struct ks_err *err)
 {
-    struct edit edits[N_EDITS];
-    const unsigned n = make_edits(c, ev, edits);
-    const char *from = ev->raw.p, *const end = from + ev->raw.n;
-
+    if (!c->is_plain) {
+        add_device(c, ev); /* of the first file, too: its devices are used then */
+        ks_ids_of_event(&c->ids, ev);
+    }
     ks_buf_clear(&c->text);
     ks_buf_put(&c->text, ",\n", c->has_event ? 2 : 0);
-    for (unsigned i = 0; i < n; i++) {
-        const struct edit *e = &edits[i];
-        const char *to = e->is_suffix ? e->old.p + e->old.n : e->old.p;
-
-        ks_buf_put(&c->text, from, (size_t)(to - from));
-        ks_buf_printf(&c->text, "%s", e->text);
-        from = e->old.p + e->old.n;
-    }
-    ks_buf_put(&c->text, from, (size_t)(end - from));
+    ks_ids_put(&c->ids, ev->raw, &c->text);
     c->has_event = true;
     if (!ks_buf_ok(&c->text))
         return ks_fail(err, KS_ENOMEM, "out of memory for an event");
@@ -333,7 +201,7 @@ static void note_left_out(struct combine *c, const struct ks_trace_top *top)
 {
     const bool is_secret = ks_span_is(top->key, "metadata");
 
-    if (is_secret && c->file > 0)
+    if (is_secret && c->ids.file > 0)
         return;
     ks_buf_printf(c->notes, "ksweep-analyze trace: ");
     ks_text_put(c->notes, c->path, strlen(c->path), KS_LINES_NONE);
@@ -344,29 +212,53 @@ static void note_left_out(struct combine *c, const struct ks_trace_top *top)
                             : "top-level values of more than 1 MiB are not copied");
 }
 
-/* Devices of all files; of the first file also what it says of itself. */
-static int put_top(struct combine *c, const struct ks_trace_top *top, struct ks_buf *tops)
+/* The inside of an object of stack frames or an array of samples, behind that of earlier files. */
+static void add_inside(struct combine *c, struct ks_span value, struct ks_buf *to)
+{
+    struct ks_trace_walk w = ks_trace_walk(value);
+    struct ks_trace_member first;
+
+    if (!ks_trace_walk_next(&w, &first)) /* empty */
+        return;
+    if (to == &c->frames)
+        ks_ids_of_frames(&c->ids, value);
+    else
+        ks_ids_of_samples(&c->ids, value);
+    ks_buf_printf(to, "%s", to->len ? ",\n" : "");
+    ks_ids_put(&c->ids, (struct ks_span){ value.p + 1, value.n - 2 }, to);
+}
+
+static void add_top(const struct ks_trace_top *top, struct ks_buf *tops)
+{
+    /* The value of a string comes without its quotes. */
+    const char *quote = top->value.p[-1] == '"' ? "\"" : "";
+
+    ks_buf_printf(tops, ",\n\"");
+    ks_buf_put(tops, top->key.p, top->key.n);
+    ks_buf_printf(tops, "\": %s", quote);
+    ks_buf_put(tops, top->value.p, top->value.n);
+    ks_buf_printf(tops, "%s", quote);
+}
+
+/* Devices, stack frames and samples of all files; of the first file also what it says of itself. */
+static void put_top(struct combine *c, const struct ks_trace_top *top, struct ks_buf *tops)
 {
     const bool is_devices =
         ks_span_is(top->key, "deviceProperties") || ks_span_is(top->key, "computeProperties");
+    const bool is_frames = !c->is_plain && ks_span_is(top->key, "stackFrames");
+    const bool is_samples = !c->is_plain && ks_span_is(top->key, "samples");
 
-    if (ks_span_is(top->key, "traceEvents") || (c->file > 0 && !is_devices))
-        return 0;
-    if (!top->value.p) {
+    if (ks_span_is(top->key, "traceEvents") ||
+        (c->ids.file > 0 && !is_devices && !is_frames && !is_samples))
+        return;
+    if (!top->value.p)
         note_left_out(c, top);
-        return 0;
-    }
-    if (is_devices) {
+    else if (is_devices)
         add_properties(c, top->value);
-        return 0;
-    }
-    ks_buf_printf(tops, ",\n\"");
-    ks_buf_put(tops, top->key.p, top->key.n);
-    /* The value of a string comes without its quotes. */
-    ks_buf_printf(tops, top->value.p[-1] == '"' ? "\": \"" : "\": ");
-    ks_buf_put(tops, top->value.p, top->value.n);
-    ks_buf_printf(tops, top->value.p[-1] == '"' ? "\"" : "");
-    return 0;
+    else if (!is_frames && !is_samples)
+        add_top(top, tops);
+    else if (*top->value.p == (is_frames ? '{' : '['))
+        add_inside(c, top->value, is_frames ? &c->frames : &c->samples);
 }
 
 static int put_items(struct combine *c, struct ks_trace_reader *r, struct ks_buf *tops,
@@ -379,7 +271,7 @@ static int put_items(struct combine *c, struct ks_trace_reader *r, struct ks_buf
         if (item->type == KS_TRACE_ITEM_EVENT)
             rc = put_event(c, &item->event, err);
         else if (item->type == KS_TRACE_ITEM_TOP)
-            rc = put_top(c, &item->top, tops);
+            put_top(c, &item->top, tops);
         rc = rc < 0 ? rc : 1;
     }
     free(item);
@@ -417,6 +309,17 @@ static int put_text(struct combine *c, const char *text, struct ks_err *err)
     return ks_trace_output_put(c->out, text, strlen(text), err);
 }
 
+/* Members of all files between `begin` and `end`. */
+static int put_merged(struct combine *c, const char *begin, const struct ks_buf *b, const char *end,
+                      struct ks_err *err)
+{
+    int rc = put_text(c, begin, err);
+
+    if (rc == 0)
+        rc = ks_trace_output_put(c->out, b->data, b->len, err);
+    return rc < 0 ? rc : put_text(c, end, err);
+}
+
 static int put_all(struct combine *c, const char *const *paths, size_t n, struct ks_err *err)
 {
     struct ks_buf tops;
@@ -424,17 +327,18 @@ static int put_all(struct combine *c, const char *const *paths, size_t n, struct
 
     ks_buf_init(&tops);
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        c->file = (int64_t)i;
+        c->ids.file = (int64_t)i;
         rc = put_file(c, paths[i], &tops, err);
     }
-    if (rc == 0 && !(ks_buf_ok(&tops) && ks_buf_ok(&c->properties)))
+    if (rc == 0 && !(ks_buf_ok(&tops) && ks_buf_ok(&c->properties) && ks_buf_ok(&c->frames) &&
+                     ks_buf_ok(&c->samples)))
         rc = ks_fail(err, KS_ENOMEM, "out of memory");
     if (rc == 0)
-        rc = put_text(c, "\n],\n\"deviceProperties\": [", err);
-    if (rc == 0)
-        rc = ks_trace_output_put(c->out, c->properties.data, c->properties.len, err);
-    if (rc == 0)
-        rc = put_text(c, "]", err);
+        rc = put_merged(c, "\n],\n\"deviceProperties\": [", &c->properties, "]", err);
+    if (rc == 0 && c->frames.len > 0)
+        rc = put_merged(c, ",\n\"stackFrames\": {", &c->frames, "}", err);
+    if (rc == 0 && c->samples.len > 0)
+        rc = put_merged(c, ",\n\"samples\": [", &c->samples, "]", err);
     if (rc == 0)
         rc = ks_trace_output_put(c->out, tops.data, tops.len, err);
     if (rc == 0)
@@ -458,14 +362,17 @@ int ks_trace_combine(const char *const *paths, size_t n, const char *output, boo
     if (!c)
         return ks_fail(err, KS_ENOMEM, "out of memory");
     c->is_plain = is_plain;
-    for (c->id_step = ID_STEP; c->id_step * (int64_t)n > INT64_C(1) << EXACT_BITS;)
-        c->id_step /= 2;
+    for (c->ids.id_step = ID_STEP; c->ids.id_step * (int64_t)n > INT64_C(1) << EXACT_BITS;)
+        c->ids.id_step /= 2;
     c->notes = notes;
     rc = ks_trace_output_open(output, paths, n, &c->out, err);
     if (rc == 0)
         rc = put_all(c, paths, n, err);
     rc = ks_trace_output_close(c->out, rc, err);
+    ks_ids_release(&c->ids);
     ks_buf_release(&c->properties);
+    ks_buf_release(&c->frames);
+    ks_buf_release(&c->samples);
     ks_buf_release(&c->text);
     ks_buf_release(&c->before_id);
     ks_buf_release(&c->after_id);

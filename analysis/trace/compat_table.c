@@ -4,6 +4,7 @@
 #include "analysis/trace/compat.h"
 
 #include "base/array.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -214,15 +215,6 @@ struct grid {
     bool is_ok;
 };
 
-static size_t code_points(const char *text)
-{
-    size_t n = 0;
-
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 static void put_cell(struct grid *g, size_t i, const char *text, size_t bytes)
 {
     char **cell = &g->lines[g->n - 1].cell[i];
@@ -246,6 +238,11 @@ static void grid_release(struct grid *g)
         for (size_t k = 0; k < CELLS; k++)
             free(g->lines[i].cell[k]);
     free(g->lines);
+}
+
+static size_t code_points(const char *text)
+{
+    return ks_utf8_count(text, strlen(text));
 }
 
 /* name[:limit] */

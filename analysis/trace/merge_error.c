@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_error.c - how far merged slices are from a true trace of the same run */
 #include "analysis/trace/merge_plan.h"
+#include "record/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,13 +28,6 @@ static int by_start(const void *a, const void *b)
     const struct interval *l = a, *r = b;
 
     return (l->start_ns > r->start_ns) - (l->start_ns < r->start_ns);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const double l = *(const double *)a, r = *(const double *)b;
-
-    return (l > r) - (l < r);
 }
 
 /* Keeps the first of each id. Returns how many. */
@@ -79,7 +73,7 @@ static void compare(struct ks_merge_error *e, const struct first *truth, uint32_
     }
     if (e->n_both == 0)
         return;
-    qsort(distance, e->n_both, sizeof(distance[0]), by_size);
+    ks_stats_sort(distance, e->n_both);
     e->mean_ns = sum / e->n_both;
     e->median_ns = (distance[(e->n_both - 1) / 2] + distance[e->n_both / 2]) / 2;
     e->max_ns = distance[e->n_both - 1];

@@ -10,5 +10,9 @@ static inline int ks_compare_u64(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
+static inline int ks_compare_f64(double a, double b)
+{
+    return (a > b) - (a < b);
+}
 
 #endif

@@ -50,6 +50,15 @@ uint32_t ks_utf8_code(const unsigned char *p, size_t n)
     return c;
 }
 
+size_t ks_utf8_count(const char *text, size_t n)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        count += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return count;
+}
+
 static bool is_within(uint32_t c, uint32_t from, uint32_t to)
 {
     return c >= from && c <= to;

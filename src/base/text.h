@@ -17,6 +17,8 @@
 size_t ks_utf8_next(const unsigned char *p, size_t left);
 /* The number of the n bytes that ks_utf8_next gave. */
 uint32_t ks_utf8_code(const unsigned char *p, size_t n);
+/* Characters of n bytes of UTF-8: all bytes but those that continue a character. */
+size_t ks_utf8_count(const char *text, size_t n);
 /* Is it one that moves a terminal's cursor, ends a line or turns the direction of text? C0, DEL,
  * C1, U+2028 to U+202E, U+2066 to U+2069. */
 bool ks_utf8_is_control(uint32_t code);

@@ -2,6 +2,8 @@
 /* wrap.c - wraps text to the width of a terminal; words in brackets stay together where they fit */
 #include "base/wrap.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -22,16 +24,6 @@ unsigned ks_wrap_width(int fd)
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= LEAST)
         return size.ws_col;
     return USUAL;
-}
-
-/* Columns of n bytes of UTF-8. */
-static unsigned columns(const char *text, size_t n)
-{
-    unsigned width = 0;
-
-    for (size_t i = 0; i < n; i++)
-        width += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return width;
 }
 
 /* Bytes up to the next blank, line end or end; blanks within brackets do not count. */
@@ -60,9 +52,9 @@ void ks_wrap_put(struct ks_buf *to, const char *text, unsigned column, unsigned 
     while (*text) {
         size_t n = word_length(text, true);
 
-        if (width && columns(text, n) + indent >= width)
+        if (width && ks_utf8_count(text, n) + indent >= width)
             n = word_length(text, false);
-        if (width && !is_first && column + 1 + columns(text, n) >= width) {
+        if (width && !is_first && column + 1 + ks_utf8_count(text, n) >= width) {
             end_line(to, indent);
             column = indent;
             is_first = true;
@@ -72,7 +64,7 @@ void ks_wrap_put(struct ks_buf *to, const char *text, unsigned column, unsigned 
             column++;
         }
         ks_buf_put(to, text, n);
-        column += columns(text, n);
+        column += (unsigned)ks_utf8_count(text, n);
         is_first = is_first && n == 0;
         text += n;
         if (*text == '\n') {

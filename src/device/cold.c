@@ -14,10 +14,13 @@ int ks_cold_can_evict(void)
 
 void ks_cold_evict(const void *ptr, size_t bytes)
 {
-    const uint8_t *p = ptr;
+    const uint8_t *const begin = ptr;
+    const size_t before = (uintptr_t)ptr % LINE; /* bytes of the first line that come before it */
 
-    for (size_t i = 0; i < bytes; i += LINE)
-        __builtin_ia32_clflush(p + i);
+    if (bytes == 0)
+        return;
+    for (size_t i = 0; i < before + bytes; i += LINE)
+        __builtin_ia32_clflush(begin - before + i);
     __builtin_ia32_mfence();
 }
 #else

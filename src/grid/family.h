@@ -38,6 +38,7 @@ enum ks_trait_role {
     KS_ROLE_THREADS,  /* how many threads a run computes with; its runtime may keep them */
     KS_N_ROLES
 };
+extern const char *const ks_trait_role_names[]; /* in this order, "none" first; NULL-terminated */
 
 struct ks_trait_alias {
     char text[KS_VALUE_TEXT]; /* "fwd": read as the value, never printed */

@@ -336,19 +336,20 @@ static int check_role(const struct reader *r)
 
 static int read_role(const struct reader *r)
 {
-    static const char *const roles[] = { "",         "compiler", "flags", "argument",
-                                         "numerics", "threads",  NULL };
-    _Static_assert(sizeof roles / sizeof roles[0] == KS_N_ROLES + 1, "a name for each role");
     const struct ks_node *n;
     int choice = 0;
     int rc = 0;
 
-    if (ks_node_at(r->obj, "role"))
-        rc = ks_grid_field_node(r->doc, r->obj, "role", KS_JSON_STRING, &n, r->err);
-    if (rc == 0 && ks_node_at(r->obj, "role"))
-        rc = ks_grid_field_choice(r->doc, n, roles, &choice, r->err);
-    r->t->role = (enum ks_trait_role)choice;
-    return rc < 0 ? rc : check_role(r);
+    r->t->role = KS_ROLE_NONE;
+    if (!ks_node_at(r->obj, "role"))
+        return 0;
+    rc = ks_grid_field_node(r->doc, r->obj, "role", KS_JSON_STRING, &n, r->err);
+    if (rc == 0)
+        rc = ks_grid_field_choice(r->doc, n, ks_trait_role_names + 1, &choice, r->err);
+    if (rc < 0)
+        return rc;
+    r->t->role = (enum ks_trait_role)(choice + 1); /* one that says something */
+    return check_role(r);
 }
 
 static int read_absent(const struct reader *r)

@@ -32,6 +32,11 @@ int ks_trait_value(const struct ks_trait *t, const char *text)
     return -1;
 }
 
+const char *const ks_trait_role_names[] = { "none",     "compiler", "flags", "argument",
+                                            "numerics", "threads",  NULL };
+_Static_assert(sizeof ks_trait_role_names / sizeof ks_trait_role_names[0] == KS_N_ROLES + 1,
+               "a name for each role");
+
 #define ALL_GPUS "gpu"
 const char *const ks_family_backends[] = {
     ALL_GPUS,

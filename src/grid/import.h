@@ -68,13 +68,15 @@ struct ks_import_command {
     char word[64];
     char *args; /* NUL-terminated in place */
 };
-/* The next line of a shell script, a log or a Markdown page, as ks_import_line returns it, ready
- * for ks_import_next_command(): without Markdown's quote marks ("> "), joined with those that
+/* Hands each line of a shell script, a log or a Markdown page to `take`, which returns < 0 to stop,
+ * ready for ks_import_next_command(): without Markdown's quote marks ("> "), joined with those that
  * follow while it ends in a backslash, and without the count that `uniq -c` writes before a line,
  * which becomes im->count. A count is a number before the program's name, or behind blanks before
  * any text that names the program. A count of 0 or beyond 2^31 - 1 refuses the line, and the next
- * one follows. *line_out: in im->text; NULL for an empty line. */
-int ks_import_command_line(struct ks_import *im, const char *program, char **line_out);
+ * one follows. line: in im->text; NULL for an empty line. Returns 0 at the end, or what `take` or
+ * reading failed with. */
+int ks_import_command_lines(struct ks_import *im, const char *program,
+                            int (*take)(struct ks_import *im, char *line));
 /* Finds the next "<program> word args" at or behind *at, wherever it stands in its line, whose word
  * `is_mine` wants; *at moves behind it, or becomes NULL at the end. A command ends where a shell
  * would end it, at one of ; | & < > ) ` or a comment: so Markdown's `code` ends there, too. A line

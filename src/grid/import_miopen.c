@@ -290,15 +290,10 @@ static int miopen_read(struct ks_problem_set *set, const char *text, size_t len,
                        bool strict, struct ks_err *err)
 {
     struct ks_import im;
-    char *line;
     int rc;
 
     ks_import_start(&im, set, text, len, name, strict, err);
-    while ((rc = ks_import_command_line(&im, PROGRAM, &line)) == 1) {
-        rc = read_line(&im, line);
-        if (rc < 0)
-            break;
-    }
+    rc = ks_import_command_lines(&im, PROGRAM, read_line);
     ks_import_stop(&im);
     return rc;
 }

@@ -153,7 +153,7 @@ static int join_lines(struct ks_import *im)
     return rc < 0 ? rc : 1;
 }
 
-int ks_import_command_line(struct ks_import *im, const char *program, char **line_out)
+static int next_line(struct ks_import *im, const char *program, char **line_out)
 {
     const char *wrong;
     int rc;
@@ -168,6 +168,20 @@ int ks_import_command_line(struct ks_import *im, const char *program, char **lin
         if (wrong)
             rc = ks_import_refuse(im, "%s", wrong);
     } while (rc == 0);
+    return rc;
+}
+
+int ks_import_command_lines(struct ks_import *im, const char *program,
+                            int (*take)(struct ks_import *im, char *line))
+{
+    char *line;
+    int rc;
+
+    while ((rc = next_line(im, program, &line)) == 1) {
+        rc = take(im, line);
+        if (rc < 0)
+            break;
+    }
     return rc;
 }
 

@@ -101,28 +101,38 @@ static int fill_exprs(const struct ks_adder *a, const struct ks_family *f,
     return rc < 0 ? rc : ks_lacks_init(&j->lacks, f, a->err);
 }
 
-static int add_exprs(struct ks_adder *a, uint32_t i_family)
+/* Places for the families up to i_family. An export may name those of earlier files in any order.
+ */
+static int grow_exprs(struct ks_adder *a, uint32_t i_family)
 {
-    struct ks_family_exprs **more, *j;
-    int rc;
+    struct ks_family_exprs **more;
 
-    if (i_family < a->n_exprs && a->exprs[i_family])
+    if (i_family < a->n_exprs)
         return 0;
     more = realloc(a->exprs, (i_family + 1) * sizeof *more);
-    j = calloc(1, sizeof *j);
-    if (more)
-        a->exprs = more;
-    if (!more || !j) {
-        free(j);
+    if (!more)
         return ks_fail(a->err, KS_ENOMEM, "no memory for the rules of a family");
-    }
+    a->exprs = more;
     while (a->n_exprs <= i_family)
         more[a->n_exprs++] = NULL;
+    return 0;
+}
+
+static int add_exprs(struct ks_adder *a, uint32_t i_family)
+{
+    struct ks_family_exprs *j;
+    int rc = grow_exprs(a, i_family);
+
+    if (rc < 0 || a->exprs[i_family])
+        return rc;
+    j = calloc(1, sizeof *j);
+    if (!j)
+        return ks_fail(a->err, KS_ENOMEM, "no memory for the rules of a family");
     rc = fill_exprs(a, &a->set->families[i_family], j);
     if (rc < 0)
         free_exprs(j);
     else
-        more[i_family] = j;
+        a->exprs[i_family] = j;
     return rc;
 }
 

@@ -14,7 +14,6 @@ bool ks_plain_has_section(const struct ks_job_section *s);
 void ks_plain_key(const struct ks_job_section *s, const struct ks_opt *o, char *out, size_t cap);
 
 /* In the order of the enumerations; NULL-terminated. */
-extern const char *const ks_plain_roles[]; /* enum ks_trait_role */
 extern const char *const ks_plain_kinds[]; /* int, name, bool */
 enum { KS_PLAIN_BOOL = 2 };                /* behind those of enum ks_trait_kind */
 

@@ -18,10 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const ks_plain_roles[] = { "none",     "compiler", "flags", "argument",
-                                       "numerics", "threads",  NULL };
-_Static_assert(sizeof ks_plain_roles / sizeof ks_plain_roles[0] == KS_N_ROLES + 1,
-               "a name for each role");
 const char *const ks_plain_kinds[] = { "int", "name", "bool", NULL };
 
 enum { MOST_FAMILIES = 64, MOST_ITEMS = 1 << 28 };
@@ -281,7 +277,7 @@ static void read_trait(struct reader *r, struct ks_family *f, size_t *used)
     kind = take_choice(r, 1, ks_plain_kinds);
     t->is_bool = kind == KS_PLAIN_BOOL;
     t->kind = kind == KS_TRAIT_NAME ? KS_TRAIT_NAME : KS_TRAIT_INT;
-    t->role = (enum ks_trait_role)take_choice(r, 2, ks_plain_roles);
+    t->role = (enum ks_trait_role)take_choice(r, 2, ks_trait_role_names);
     take_word_or_none(r, 3, KS_ANY_WORD, t->macro, sizeof t->macro);
     take_word_or_none(r, 4, KS_ANY_WORD "{}", t->suffix, sizeof t->suffix);
     t->i_default = (uint32_t)ks_lines_int(&r->l, 5, 0, KS_TRAIT_VALUES_MAX - 1);

@@ -90,7 +90,7 @@ static void put_trait(const struct ks_family *f, const struct ks_trait *t, struc
     ks_lines_key(b, "trait");
     ks_lines_word(b, t->name);
     ks_lines_word(b, ks_plain_kinds[t->is_bool ? KS_PLAIN_BOOL : t->kind]);
-    ks_lines_word(b, ks_plain_roles[t->role]);
+    ks_lines_word(b, ks_trait_role_names[t->role]);
     ks_lines_word(b, t->macro);
     ks_lines_word(b, t->suffix);
     ks_lines_number(b, t->i_default);

@@ -13,10 +13,11 @@
 const char *const ks_ck_version_names[] = { "2024", "2025", "2026", NULL };
 const char *const ks_ck_compat_names[] = { "none", "readme", "code", NULL };
 
-static const char *const operations[KS_N_DIRECTIONS] = {
+const char *const ks_ck_operations[] = {
     [KS_FORWARD] = "grouped_conv_fwd",
     [KS_BACKWARD_DATA] = "grouped_conv_bwd_data",
     [KS_BACKWARD_WEIGHT] = "grouped_conv_bwd_weight",
+    [KS_N_DIRECTIONS] = NULL,
 };
 static const char *const titles[KS_N_DIRECTIONS] = {
     [KS_FORWARD] = "Forward conv",
@@ -39,7 +40,7 @@ enum { COMPAT_DATA_TYPE = 1, COMPAT_LAYOUT = 3 };
 
 const char *ks_ck_operation(const struct ks_problem *p)
 {
-    return ks_operators[p->op] == &ks_operator_grouped_conv ? operations[p->direction] : NULL;
+    return ks_operators[p->op] == &ks_operator_grouped_conv ? ks_ck_operations[p->direction] : NULL;
 }
 
 /* 32-bit offsets reach 2^31 - 1 elements. */
@@ -128,7 +129,7 @@ void ks_ck_description(const struct ks_ck_arguments *a, struct ks_buf *out)
     const char *title = "";
 
     for (int i = 0; i < KS_N_DIRECTIONS; i++)
-        if (strcmp(operations[i], a->operation) == 0)
+        if (strcmp(ks_ck_operations[i], a->operation) == 0)
             title = titles[i];
     ks_buf_printf(out, "%s: G=%" PRId64 ", N=%" PRId64 ", K=%" PRId64 ", C=%" PRId64 ", ", title,
                   a->g, a->n, a->k, a->c);

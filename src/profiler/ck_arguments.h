@@ -45,6 +45,7 @@ struct ks_ck_arguments {
 
 /* "grouped_conv_fwd" and so on, by direction; NULL: there is none for the operator. */
 const char *ks_ck_operation(const struct ks_problem *p);
+extern const char *const ks_ck_operations[]; /* by direction; NULL-terminated */
 /* KS_EUNSUPPORTED: this generation cannot run the problem; the text says why. */
 int ks_ck_arguments_of(const struct ks_ck_options *o, const struct ks_problem *p,
                        struct ks_ck_arguments *out, struct ks_err *err);

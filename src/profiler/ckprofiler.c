@@ -91,15 +91,13 @@ static bool program_name(const void *options, const struct ks_problem *p, unsign
 /* The operation that the program's file name says it is for; NULL: it wants one. */
 static const char *single_operation(const char *program)
 {
-    static const char *const known[] = { "grouped_conv_fwd", "grouped_conv_bwd_data",
-                                         "grouped_conv_bwd_weight" };
     const char *slash = strrchr(program, '/');
     const char *name = slash ? slash + 1 : program;
 
     if (strncmp(name, "profile_", 8) == 0)
         return name + 8;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(known[i], name) == 0)
+    for (size_t i = 0; ks_ck_operations[i]; i++)
+        if (strcmp(ks_ck_operations[i], name) == 0)
             return name;
     return NULL;
 }

@@ -3,6 +3,7 @@
 #include "race/race_impl.h"
 
 #include "race/student.h"
+#include "record/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,17 +30,6 @@ static size_t find_label(const struct ks_race *race, const struct scales *s)
     return label;
 }
 
-static void sort_logs(double *x, uint32_t n)
-{
-    for (uint32_t i = 1; i < n; i++)
-        for (uint32_t k = i; k > 0 && x[k - 1] > x[k]; k--) {
-            double swap = x[k];
-
-            x[k] = x[k - 1];
-            x[k - 1] = swap;
-        }
-}
-
 /* Logs of the rounds on the race's device, ascending: the clean ones if there are any, else all. */
 static uint32_t rounds_of(const struct ks_race *race, const struct value *v, double *x)
 {
@@ -50,7 +40,7 @@ static uint32_t rounds_of(const struct ks_race *race, const struct value *v, dou
     for (uint32_t r = 0; r < KS_RACE_ROUNDS_MAX; r++)
         if (rounds >> r & 1)
             x[n++] = v->log_ns[r];
-    sort_logs(x, n);
+    ks_stats_sort(x, n);
     return n;
 }
 

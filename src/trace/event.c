@@ -267,6 +267,8 @@ enum field {
     FIELD_ID,
     FIELD_ID2,
     FIELD_BIND_ID,
+    FIELD_SF,
+    FIELD_ESF,
     FIELD_TS,
     FIELD_DUR,
     FIELD_ARGS
@@ -277,17 +279,14 @@ static enum field field_of(struct ks_span k)
     static const struct {
         const char *name;
         enum field field;
-    } two[] = { { "ph", FIELD_PH }, { "ts", FIELD_TS }, { "id", FIELD_ID } },
-      three[] = { { "cat", FIELD_CAT },
-                  { "pid", FIELD_PID },
-                  { "tid", FIELD_TID },
-                  { "dur", FIELD_DUR },
-                  { "id2", FIELD_ID2 } };
+    } two[] = { { "ph", FIELD_PH }, { "ts", FIELD_TS }, { "id", FIELD_ID }, { "sf", FIELD_SF } },
+      three[] = { { "cat", FIELD_CAT }, { "pid", FIELD_PID }, { "tid", FIELD_TID },
+                  { "dur", FIELD_DUR }, { "id2", FIELD_ID2 }, { "esf", FIELD_ESF } };
 
-    for (unsigned i = 0; k.n == 2 && i < 3; i++)
+    for (unsigned i = 0; k.n == 2 && i < sizeof(two) / sizeof(two[0]); i++)
         if (memcmp(k.p, two[i].name, 2) == 0)
             return two[i].field;
-    for (unsigned i = 0; k.n == 3 && i < 5; i++)
+    for (unsigned i = 0; k.n == 3 && i < sizeof(three) / sizeof(three[0]); i++)
         if (memcmp(k.p, three[i].name, 3) == 0)
             return three[i].field;
     if (k.n == 4 && memcmp(k.p, "name", 4) == 0)
@@ -332,6 +331,12 @@ static void set_field(struct ks_trace_event *ev, enum field f, struct ks_span v,
     case FIELD_BIND_ID:
         ev->bind_id = v;
         break;
+    case FIELD_SF:
+        ev->sf = v;
+        break;
+    case FIELD_ESF:
+        ev->esf = v;
+        break;
     case FIELD_TS:
         set_time(v, &ev->has_ts, &ev->ts_ns, n_bad);
         break;
@@ -349,6 +354,7 @@ static void clear(struct ks_trace_event *ev)
     const struct ks_span none = { NULL, 0 };
 
     ev->args = ev->cat = ev->name = ev->pid = ev->tid = ev->id = ev->id2 = ev->bind_id = none;
+    ev->sf = ev->esf = none;
     ev->ph = 0;
     ev->has_ts = ev->has_dur = false;
     ev->ts_ns = ev->dur_ns = 0;

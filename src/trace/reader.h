@@ -90,6 +90,7 @@ struct ks_trace_event {
     struct ks_span pid, tid; /* digits, or the text of a string */
     struct ks_span id;       /* of a flow or an asynchronous event: likewise */
     struct ks_span bind_id;  /* of the flow that an X event begins or ends: likewise */
+    struct ks_span sf, esf;  /* stack frames where the event begins and ends: likewise */
     struct ks_span id2;      /* an object: "local" or "global", in place of id */
     bool has_ts, has_dur;    /* present, and numbers */
     int64_t ts_ns, dur_ns;

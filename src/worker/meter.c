@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* meter.c - a GPU's clock, from ticks that a kernel reads around the samples */
 #include "worker/meter.h"
+#include "record/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,13 +9,6 @@
 
 #define GHZ_MAX     10.0  /* of no device: counters that jumped */
 #define SPAN_MIN_NS 200e3 /* globaltimer may count in microseconds */
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* The tick of a unit, which is most often at the same place. */
 static const struct ks_judge_tick *tick_of(const struct ks_judge_tick *ticks, uint32_t n,
@@ -46,7 +40,7 @@ double ks_ticks_clock(const struct ks_judge_tick *from, const struct ks_judge_ti
     }
     if (n_pairs == 0 || n_pairs < n / 2)
         return 0.0;
-    qsort(scratch, n_pairs, sizeof(*scratch), by_value);
+    ks_stats_sort(scratch, n_pairs);
     *ns_out = ns / n_pairs;
     return scratch[n_pairs / 2];
 }

@@ -127,17 +127,10 @@ static void print_problem(struct bench *b, const struct ks_problem *p)
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void print_sum(struct bench *b)
 {
     for (int k = 0; k < 2; k++)
-        qsort(b->ratio[k], b->n_ratios, sizeof(double), compare);
+        ks_stats_sort(b->ratio[k], b->n_ratios);
     printf("# checks cells %u median %.4f p10 %.4f p90 %.4f shortest %.4f untrusted %u "
            "verification %.4f\n",
            b->n_ratios, b->ratio[0][b->n_ratios / 2], b->ratio[0][b->n_ratios / 10],

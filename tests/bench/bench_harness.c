@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "tests/unit/op_cases.h"
 #include "tests/unit/so.h"
+#include "tests/unit/temp_dir.h"
 #include "tests/unit/worker_child.h"
 
 #include <stdio.h>
@@ -128,7 +129,7 @@ int main(int argc, char **argv)
 
     if (b == NULL || n_cells == 0)
         return 2;
-    so_dir_make(dir, sizeof(dir));
+    temp_dir_make(dir, sizeof(dir));
     so_build(dir, "kernels", "#include \"tests/unit/worker_kernels.c\"\n", b->cell.artefact,
              sizeof(b->cell.artefact));
     rc = digest_file(b->cell.artefact, b->cell.digest, &err);
@@ -150,7 +151,7 @@ int main(int argc, char **argv)
     b->measure.verify_exact = b->measure.verify_elementwise = 1;
     snprintf(b->cell.entry, sizeof(b->cell.entry), "good");
     run(b, "verified kernel", n_cells / 10 > BATCH ? n_cells / 10 : BATCH);
-    so_dir_remove(dir);
+    temp_dir_remove(dir);
     free(b);
     return 0;
 }

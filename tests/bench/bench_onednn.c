@@ -7,8 +7,10 @@
 #include "tests/bench/onednn.h"
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "build/build.h"
 #include "grid/problem_class.h"
+#include "record/stats.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -174,9 +176,7 @@ static int sample(struct contest *c, const struct runner *r, double *ns_out, str
 
 static int by_best(const void *a, const void *b)
 {
-    double x = ((const struct runner *)a)->best_ns, y = ((const struct runner *)b)->best_ns;
-
-    return x < y ? -1 : x > y;
+    return ks_compare_f64(((const struct runner *)a)->best_ns, ((const struct runner *)b)->best_ns);
 }
 
 /* Tries everyone, keeps the fastest instances, settles how many calls make a sample. */
@@ -221,16 +221,9 @@ static int alternate(const struct bench *b, struct contest *c, struct ks_err *er
     return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static double median(struct runner *r)
 {
-    qsort(r->sample_ns, r->n, sizeof(r->sample_ns[0]), by_value);
+    ks_stats_sort(r->sample_ns, r->n);
     return r->sample_ns[r->n / 2];
 }
 

@@ -2,6 +2,8 @@
 /* bench_race.c [RACES [SAMPLES.csv]] - races with planted noise, and with recorded samples: one
  * instance per line, its samples in the order they were taken. Prints a table. */
 #include "base/hash.h"
+#include "base/order.h"
+#include "record/stats.h"
 #include "tests/bench/race_table.h"
 
 #include <math.h>
@@ -59,7 +61,7 @@ static int read_samples(const char *path, struct race_problem *p, double *sample
         if (n != p->n_samples || n < 9)
             break;
         memcpy(to, x, n * sizeof(*x));
-        qsort(x, n, sizeof(*x), race_table_compare);
+        ks_stats_sort(x, n);
         p->log_ns[p->n++] = log((x[n / 2] + x[(n - 1) / 2]) / 2);
     }
     fclose(f);
@@ -106,7 +108,7 @@ static int race_recorded(const struct race_problem *all, uint32_t n_from, uint32
 
 static int by_speed(const void *a, const void *b)
 {
-    return race_table_compare(*(const double *const *)a, *(const double *const *)b);
+    return ks_compare_f64(**(const double *const *)a, **(const double *const *)b);
 }
 
 /* The instances by ascending truth, in new storage. */

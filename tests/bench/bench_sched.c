@@ -2,6 +2,7 @@
 /* bench_sched.c COSTS [--quick] - how near the scheduler comes to what is possible, in virtual
  * time. Cells take what MIOpen's find-db says of real kernels; the scheduler knows a roofline guess
  * only. Prints a table, and lines `key value` for tests/bench/run.sh. */
+#include "record/stats.h"
 #include "sched_bench.h"
 
 #include <math.h>
@@ -70,12 +71,6 @@ static void measure(const struct row *row, bool has_goal, const struct costs *co
     work_free(&w);
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* How uneven the cells are. */
 static void print_cells(const struct costs *costs)
 {
@@ -88,8 +83,8 @@ static void print_cells(const struct costs *costs)
         problem[i / FEW_INSTANCES] += cell[i];
     }
     if (cell && problem) {
-        qsort(cell, (size_t)PROBLEMS * FEW_INSTANCES, sizeof(*cell), compare);
-        qsort(problem, PROBLEMS, sizeof(*problem), compare);
+        ks_stats_sort(cell, (size_t)PROBLEMS * FEW_INSTANCES);
+        ks_stats_sort(problem, PROBLEMS);
         printf("# a cell: median %.3f s, mean %.3f s, 99 %% under %.2f s, longest %.0f s; a "
                "problem of "
                "%u: median %.0f s, mean %.0f s, longest %.0f s\n",

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "op/conv.h"
+#include "record/stats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -137,13 +138,6 @@ static uint64_t cpu_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void measure(const struct ks_selector *s, const char *size,
                     const struct ks_problem *problems, int rounds)
 {
@@ -167,7 +161,7 @@ static void measure(const struct ks_selector *s, const char *size,
         }
         ns[r] = (double)(cpu_ns() - begin) / N_PROBLEMS;
     }
-    qsort(ns, (size_t)rounds, sizeof(*ns), by_value);
+    ks_stats_sort(ns, (size_t)rounds);
     printf("%-10s %10.0f ns  p90 %10.0f ns  (%u trees, %u candidates; %llu)\n", size,
            ns[rounds / 2], ns[rounds * 9 / 10],
            s->model.size == KS_SEL_DISTILLED ? 0 : s->model.n_trees,

@@ -3,6 +3,7 @@
 #include "tests/bench/race_sim.h"
 
 #include "base/hash.h"
+#include "record/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,13 +85,6 @@ struct sim { /* a race on its way */
     uint32_t n_passes;
 };
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Median of the next recorded samples. After the last comes the first: what is measured again says
  * nothing new, and the spread pooled over races shows it. */
 static double recorded(struct sim *s, uint32_t i)
@@ -100,7 +94,7 @@ static double recorded(struct sim *s, uint32_t i)
 
     for (uint32_t k = 0; k < n; k++)
         x[k] = s->p->samples[(size_t)i * s->p->n_samples + s->taken[i]++ % s->p->n_samples];
-    qsort(x, n, sizeof(*x), compare);
+    ks_stats_sort(x, n);
     return log(x[n / 2]);
 }
 
@@ -220,7 +214,7 @@ static double plain_regret(struct sim *s, uint32_t n_rounds, double best)
     for (uint32_t i = 0; i < s->p->n; i++) {
         double *x = &values[(size_t)i * n_rounds], middle;
 
-        qsort(x, n_rounds, sizeof(*x), compare);
+        ks_stats_sort(x, n_rounds);
         middle = (x[(n_rounds - 1) / 2] + x[n_rounds / 2]) / 2;
         winner = middle < least ? i : winner;
         least = fmin(middle, least);

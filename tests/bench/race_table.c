@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* race_table.c - prints races by kind of noise: regret, cost, violations of the guarantee */
 #include "tests/bench/race_table.h"
+#include "record/stats.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-int race_table_compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 void race_table_head(void)
 {
@@ -43,7 +37,7 @@ static void print_plain(const char *name, const struct race_table_row *row)
 {
     uint32_t n = row->n;
 
-    qsort(row->plain, n, sizeof(double), race_table_compare);
+    ks_stats_sort(row->plain, n);
     printf("# %-13s regret mean %.4f %%, P90 %.3f %%; plain sampling in 1 / %.1f of the time mean "
            "%.4f %%, P90 %.3f %%\n",
            name, 100 * mean(row->regret, n), 100 * row->regret[n * 9 / 10], RACE_SIM_PART,
@@ -56,8 +50,8 @@ void race_table_print(const char *name, const struct race_table_row *row)
 {
     uint32_t n = row->n;
 
-    qsort(row->regret, n, sizeof(double), race_table_compare);
-    qsort(row->over, n, sizeof(double), race_table_compare);
+    ks_stats_sort(row->regret, n);
+    ks_stats_sort(row->over, n);
     printf("# %-13s %6u %9u %12u %7.1f %8.2f %8.3f %8.3f %8.3f  ", name, n, row->n_violated,
            row->n_best, 100 * row->share / n, row->over[n / 2], 100 * row->regret[n / 2],
            100 * row->regret[n * 9 / 10], 100 * row->regret[n - 1]);

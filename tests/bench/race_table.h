@@ -20,6 +20,5 @@ void race_table_count(struct race_table_row *row, const struct race_result *r);
  * the like.
  */
 void race_table_print(const char *name, const struct race_table_row *row);
-int race_table_compare(const void *a, const void *b); /* doubles, for qsort */
 
 #endif

@@ -32,25 +32,27 @@ pool work 20 t/bad "" sh -c 'echo "ok 1 - a"; echo "not ok 2 - b"; echo "# why";
 pool wait 1 t/hangs "" sh -c 'sleep 300'
 pool wait 20 t/good "" sh -c 'touch go; echo "ok 1 - a"; echo 1..1'
 pool wait 20 t/short "" sh -c 'echo "ok 1 - a"; echo 1..2'
+pool wait 20 t/none "" sh -c 'echo 1..0'
 pool slurm 20 t/ends "" sh -c 'echo "ok 1 - a"; echo 1..1; exit 3'
 pool slurm 20 t/skips mpi sh -c 'echo "1..0 # SKIP no mpi"; exit 77'
 EOF
 unset KSWEEP_REQUIRE
 drive all
-is "$? $(tail -n 1 out)" '1 6 passed, 4 failed, 1 skipped' 'every result counts, the last line says how many'
+is "$? $(tail -n 1 out)" '1 6 passed, 5 failed, 1 skipped' 'every result counts, the last line says how many'
 is "$(of 't/slow: a') $(of 't/good: a')" 'pass:  pass: ' 'who waits does not wait for those who compute'
 cpu_of() { awk -F '\t' -v n="$1" '$2 == n { print ($6 > 0.02) }' tree/build/test-results.txt; }
 is "$(cpu_of 't/busy: a') $(cpu_of 't/good: a')" '1 0' 'the CPU time of each is counted'
 like "$(grep '^t  ' out)" ' [0-9.]+ s +0\.[0-9] s of CPU$' 'and that of its suite is printed'
 is "$(of 't/bad: b') $(of t/hangs)" 'fail:  fail: ran out of time' 'one that fails, one that hangs'
 is "$(of t/short)" 'fail: 1 tests ran, 2 were planned' 'one that stops half-way'
+is "$(of t/none)" 'fail: no test ran' 'one that looks at nothing'
 is "$(of t/ends)" 'fail: ended with 3' 'one that is well but for its end'
 is "$(of t/skips)" 'skip: no mpi' 'one that is skipped'
 like "$(cat out)" '    # why' 'a failure is shown'
 export KSWEEP_REQUIRE=mpi
 rm go
 drive all
-is "$? $(tail -n 1 out)" '1 6 passed, 5 failed, 0 skipped' 'what is required must not be skipped'
+is "$? $(tail -n 1 out)" '1 6 passed, 6 failed, 0 skipped' 'what is required must not be skipped'
 
 # In each lane the longest begin first, whatever the others do.
 printf '%s\n' t/work-c t/wait-d t/work-b t/wait-a >longest

@@ -47,12 +47,16 @@ refused() { # DESCRIPTION REGEX COMMAND...: exit 2, the reason, and nothing on d
 
 # --- maps
 
-map 1 && is "$(awk 'NR == 2 { print $4 }' map.out)" 0000:c1:00.0 'one rank: the first GPU'
+map 1
+is "$(awk 'NR == 2 { print $4 }' map.out)" 0000:c1:00.0 'one rank: the first GPU'
 like "$(cat map.out)" ': no rank measures on 0000:c2:00.0' 'the other one is missed'
 if [ "$n_cores" -gt 1 ]; then
-    map 2 && is "$(of_map 4)" '0000:c1:00.0 0000:c2:00.0' 'two ranks: a GPU each, in order'
-    map 3 && is "$(of_map 3)" 'coordinates measures measures' 'one more coordinates'
-    map 4 --oversubscribe && is "$(grep -c ' shares ' map.out)" 4 'four share when asked to'
+    map 2
+    is "$(of_map 4)" '0000:c1:00.0 0000:c2:00.0' 'two ranks: a GPU each, in order'
+    map 3
+    is "$(of_map 3)" 'coordinates measures measures' 'one more coordinates'
+    map 4 --oversubscribe
+    is "$(grep -c ' shares ' map.out)" 4 'four share when asked to'
 fi
 ROCR_VISIBLE_DEVICES=1 ksweep plan job.json --show-binding --json >map.json
 like "$(cat map.json)" '"pci": "0000:c2:00.0"' 'a list holds'
@@ -106,7 +110,8 @@ like "$(cat "$tap_tmp/out")" 'cells; [0-9]+ cannot run on gfx942' 'for that arch
 rc_is 1 'kernels of the host on a GPU: nothing can run' ksweep plan "$KSWEEP_SOURCE_DIR/jobs/quickstart.json" --backend hip --arch gfx942
 like "$(cat "$tap_tmp/out")" 'family is for another backend' 'cannot run, and the plan says why'
 rc_is 0 'and its instances are listed' ksweep kernels few.json --arch sm_90
-rc_is 0 'and it is built' ksweep build job.json --arch emu --cache "$tap_tmp/cache"
+rc_is 0 'and it is built' ksweep build job.json --arch emu --cache "$tap_tmp/built" --json
+like "$(cat "$tap_tmp/out")" '"cached": 0,' 'from its source, in a cache of its own'
 export KSWEEP_HIP_LIBRARY=$library
 
 # --- a sweep: four ranks, two GPUs, shared

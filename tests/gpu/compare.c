@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* compare.c - ksweep-gpu compare: two tables of one job, by ratios of times and winners' regrets */
+#include "record/stats.h"
 #include "tests/gpu/job.h"
 #include "tests/gpu/rows.h"
 
@@ -8,18 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void print_quantiles(const char *what, double *v, uint64_t n)
 {
     if (n == 0)
         return;
-    qsort(v, n, sizeof(*v), by_value);
+    ks_stats_sort(v, n);
     printf("%-34s n %5" PRIu64 "  P50 %.3f %%  P90 %.3f %%  max %.3f %%\n", what, n, 100 * v[n / 2],
            100 * v[n * 9 / 10], 100 * v[n - 1]);
 }

@@ -2,6 +2,7 @@
 /* peer.c - ksweep-gpu peer: the best instance beside the vendor's library, problem by problem */
 #include "base/file.h"
 #include "grid/arch.h"
+#include "record/stats.h"
 #include "tests/gpu/cudnn.h"
 #include "tests/gpu/job.h"
 #include "tests/gpu/launch.h"
@@ -38,16 +39,9 @@ struct pair {
     double ratio; /* median of theirs over ours, round by round */
 };
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double median(double *v, uint32_t n)
 {
-    qsort(v, n, sizeof(*v), by_value);
+    ks_stats_sort(v, n);
     return v[n / 2];
 }
 

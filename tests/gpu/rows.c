@@ -133,13 +133,6 @@ static void put_outcomes(const struct row *rows, uint64_t n, struct ks_buf *out)
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Half of the 95 % interval over the median, of all cells that are ok. */
 static void put_spread(const struct row *rows, uint64_t n, struct ks_buf *out)
 {
@@ -150,7 +143,7 @@ static void put_spread(const struct row *rows, uint64_t n, struct ks_buf *out)
         if (rows[i].outcome == KS_O_OK)
             v[k++] = (rows[i].hi95_ns - rows[i].lo95_ns) / 2 / rows[i].median_ns;
     if (k > 0) {
-        qsort(v, k, sizeof(*v), by_value);
+        ks_stats_sort(v, k);
         ks_buf_printf(out, "95 %% interval, half, of the median: P50 %.3f %%, P90 %.3f %%\n",
                       100 * v[k / 2], 100 * v[k * 9 / 10]);
     }

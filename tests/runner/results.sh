@@ -163,6 +163,8 @@ take_tap() {
     planned=$(sed -n 's/^1\.\.\([0-9][0-9]*\).*/\1/p' "$out" | awk '{ n += $1 } END { print n + 0 }')
     if [ "$rc" -eq 124 ] || [ "$rc" -eq 137 ]; then
         record "$name" fail "$seconds" "ran out of time" "" "$cpu"
+    elif [ "$n" -eq 0 ] && [ "$rc" -eq 0 ] && grep -q '^1\.\.0' "$out"; then
+        record "$name" fail "$seconds" "no test ran"
     elif [ "$n" -eq 0 ] && [ "$rc" -eq 0 ]; then
         record "$name" pass "$seconds" "" "" "$cpu"
         return

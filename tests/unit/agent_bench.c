@@ -43,8 +43,7 @@ void bench_open_with(struct bench *b, const char *instances, uint32_t n_problems
     memset(b, 0, sizeof(*b));
     signal(SIGPIPE, SIG_IGN);
     b->n_fds = count_fds(getpid());
-    snprintf(b->dir, sizeof(b->dir), "/tmp/ksweep-agent-XXXXXX");
-    assert_non_null(mkdtemp(b->dir));
+    temp_dir_make(b->dir, sizeof(b->dir));
     setenv("FAKE_DIR", b->dir, 1); /* the warden hands its environment on */
     b->grid = kit_grid(instances, n_problems);
     b->death = calloc(1, sizeof(*b->death));

@@ -6,6 +6,7 @@
 #include "agent_kit.h"
 #include "mpi/agent.h"
 #include "record/frame.h"
+#include "tests/unit/temp_dir.h"
 
 #include <stdbool.h>
 
@@ -14,7 +15,7 @@ struct bench {
     struct ks_warden *warden;
     struct ks_agent *agent;
     struct ks_buf log;       /* lines of agent_kit.h */
-    char dir[64];            /* of the fake worker */
+    char dir[TEMP_DIR_MAX];  /* of the fake worker */
     uint64_t n_done;         /* records emitted */
     struct ks_record *death; /* the last one of an abnormal end; outcome 0: none */
     uint32_t n_visit;        /* of the last record of a visit, without anchors */

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "build/build.h"
 #include "kernels/abi.h"
+#include "tests/unit/temp_dir.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -234,11 +235,9 @@ static inline struct ks_warden *start_warden(void)
 static inline struct place *open_place(struct ks_warden *warden)
 {
     struct place *p = calloc(1, sizeof(*p));
-    const char *tmp = getenv("TMPDIR");
     assert_non_null(p);
     p->warden = warden;
-    snprintf(p->dir, sizeof(p->dir), "%s/ks_build_XXXXXX", tmp ? tmp : "/tmp");
-    assert_non_null(mkdtemp(p->dir));
+    temp_dir_make(p->dir, sizeof(p->dir));
     snprintf(p->cache, sizeof(p->cache), "%s/cache", p->dir);
     return p;
 }

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "tests/unit/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,10 +56,7 @@ int code_place_open(void **state)
     struct code_place *p = calloc(1, sizeof(*p));
     struct ks_err err;
     char path[200];
-    snprintf(p->dir, sizeof(p->dir), "%s/ks-code-XXXXXX",
-             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-    if (!mkdtemp(p->dir))
-        return -1;
+    temp_dir_make(p->dir, sizeof(p->dir));
     snprintf(path, sizeof(path), "%s/k.cu", p->dir);
     *state = p;
     return ks_file_replace(path, source, strlen(source), &err);

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "tests/unit/so.h"
+#include "tests/unit/temp_dir.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -84,7 +85,7 @@ void gpu_break_all(const char *vendor, const char *include_dir, const struct gpu
     if (include_dir[0] == '\0')
         skip();
     read_table(table);
-    so_dir_make(dir, sizeof(dir));
+    temp_dir_make(dir, sizeof(dir));
     assert_true(snprintf(sub, sizeof(sub), "%s/device", dir) < (int)sizeof(sub));
     assert_int_equal(mkdir(sub, 0700), 0);
     write_table(dir, table, NULL);
@@ -94,5 +95,5 @@ void gpu_break_all(const char *vendor, const char *include_dir, const struct gpu
         if (compile(dir, vendor, include_dir) == 0)
             fail_msg("compiles with '%s'", breaks[i].becomes);
     }
-    so_dir_remove(dir);
+    temp_dir_remove(dir);
 }

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "build/gpu_chain.h"
 #include "build/unit.h"
+#include "tests/unit/temp_dir.h"
 
 #include <dlfcn.h>
 #include <spawn.h>
@@ -175,7 +176,6 @@ static void build_unit(struct gpu_set *s, const uint32_t *at, uint32_t first, ui
 
 void gpu_set_open(struct gpu_set *s, const struct gpu_choice *choice)
 {
-    const char *tmp = getenv("TMPDIR");
     char config[600];
     struct ks_err err;
     *s = (struct gpu_set){ .n = choice->n };
@@ -183,8 +183,7 @@ void gpu_set_open(struct gpu_set *s, const struct gpu_choice *choice)
              choice->kernels ? choice->kernels : KS_SOURCE_DIR "/kernels");
     snprintf(config, sizeof(config), "%s/configs/%s", s->kernels, choice->config);
     must(ks_kernel_set_add(&s->all, config, choice->filter, NULL, &err), &err);
-    snprintf(s->dir, sizeof(s->dir), "%s/ks_gpu_XXXXXX", tmp ? tmp : "/tmp");
-    assert_non_null(mkdtemp(s->dir));
+    temp_dir_make(s->dir, sizeof(s->dir));
     if (s->n > s->all.n_instances)
         s->n = s->all.n_instances;
     uint32_t *order = calloc(s->all.n_instances, sizeof(*order));

@@ -3,6 +3,7 @@
 #include "tests/unit/gpu_kit.h"
 
 #include "tests/unit/so.h"
+#include "tests/unit/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +50,7 @@ int gpu_setup(void **state)
     struct gpu_fixture *f = calloc(1, sizeof(*f));
 
     assert_non_null(f);
-    so_dir_make(f->dir, sizeof(f->dir));
+    temp_dir_make(f->dir, sizeof(f->dir));
     so_build(f->dir, "kernels", source, f->kernels, sizeof(f->kernels));
     so_build(f->dir, "plugin", plugin, f->plugin, sizeof(f->plugin));
     for (int i = 0; i < 2; i++) {
@@ -65,7 +66,7 @@ int gpu_teardown(void **state)
 {
     struct gpu_fixture *f = *state;
 
-    so_dir_remove(f->dir);
+    temp_dir_remove(f->dir);
     free(f);
     return 0;
 }

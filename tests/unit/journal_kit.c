@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "journal_kit.h"
+#include "tests/unit/temp_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,19 +22,13 @@
 
 void kit_dir_make(struct kit_dir *d)
 {
-    const char *tmp = getenv("TMPDIR");
-
-    snprintf(d->root, sizeof(d->root), "%s/ksj.XXXXXX", tmp ? tmp : "/tmp");
-    assert_non_null(mkdtemp(d->root));
+    temp_dir_make(d->root, sizeof(d->root));
     snprintf(d->journal, sizeof(d->journal), "%s/journal", d->root);
 }
 
 void kit_dir_remove(struct kit_dir *d)
 {
-    struct ks_err err;
-
-    if (ks_remove_tree(d->root, &err) < 0)
-        fail_msg("%s", err.text);
+    temp_dir_remove(d->root);
 }
 
 static void make_record(uint64_t number, struct ks_record *r)

@@ -3,6 +3,7 @@
 #include "tests/unit/so.h"
 
 #include "base/file.h"
+#include "tests/unit/temp_dir.h"
 
 #include <setjmp.h>
 #include <spawn.h>
@@ -15,25 +16,12 @@
 
 #include <cmocka.h>
 
-void so_dir_make(char *out, size_t cap)
-{
-    const char *tmp = getenv("TMPDIR");
-
-    assert_true(snprintf(out, cap, "%s/ksweep-test-XXXXXX", tmp != NULL ? tmp : "/tmp") < (int)cap);
-    assert_non_null(mkdtemp(out));
-}
-
-void so_dir_remove(const char *dir)
-{
-    assert_int_equal(ks_remove_tree(dir, NULL), 0);
-}
-
 int so_place_setup(void **state)
 {
     struct so_place *p = calloc(1, sizeof(*p));
 
     assert_non_null(p);
-    so_dir_make(p->dir, sizeof(p->dir));
+    temp_dir_make(p->dir, sizeof(p->dir));
     *state = p;
     return 0;
 }
@@ -42,7 +30,7 @@ int so_place_teardown(void **state)
 {
     struct so_place *p = *state;
 
-    so_dir_remove(p->dir);
+    temp_dir_remove(p->dir);
     free(p);
     return 0;
 }

@@ -5,10 +5,6 @@
 
 #include <stddef.h>
 
-/* A fresh directory below $TMPDIR; removed by so_dir_remove. */
-void so_dir_make(char *out, size_t cap);
-void so_dir_remove(const char *dir);
-
 /* The state of tests that need nothing else: setup and teardown of one. */
 struct so_place {
     char dir[256];

@@ -20,9 +20,7 @@ int place_make(void **state)
 
     if (!p)
         return -1;
-    snprintf(p->root, sizeof(p->root), "/tmp/ksweep-store-XXXXXX");
-    if (!mkdtemp(p->root))
-        return -1;
+    temp_dir_make(p->root, sizeof(p->root));
     snprintf(p->dir[0], sizeof(p->dir[0]), "%s/a", p->root);
     snprintf(p->dir[1], sizeof(p->dir[1]), "%s/b", p->root);
     snprintf(p->file, sizeof(p->file), "%s/results.h5", p->root);

@@ -5,9 +5,10 @@
 #define KS_TEST_STORE_PLACE_H
 
 #include "store/store.h"
+#include "tests/unit/temp_dir.h"
 
 struct place {
-    char root[64], dir[2][80], file[80];
+    char root[TEMP_DIR_MAX], dir[2][TEMP_DIR_MAX + 2], file[TEMP_DIR_MAX + 16];
 };
 
 /* cmocka's set-up and tear-down. */

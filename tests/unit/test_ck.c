@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "grid/family.h"
+#include "tests/unit/temp_dir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,7 +221,7 @@ static void the_shipped_shapes_are_read(void **state)
 }
 
 struct place {
-    char dir[64], path[96];
+    char dir[TEMP_DIR_MAX], path[TEMP_DIR_MAX + 16];
 };
 
 static int set_up(void **state)
@@ -228,8 +229,7 @@ static int set_up(void **state)
     struct place *x = calloc(1, sizeof *x);
 
     assert_non_null(x);
-    snprintf(x->dir, sizeof x->dir, "/tmp/ks-ck-XXXXXX");
-    assert_non_null(mkdtemp(x->dir));
+    temp_dir_make(x->dir, sizeof(x->dir));
     snprintf(x->path, sizeof x->path, "%s/c.json", x->dir);
     *state = x;
     return 0;
@@ -238,9 +238,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct place *x = *state;
-    struct ks_err err;
 
-    ks_remove_tree(x->dir, &err);
+    temp_dir_remove(x->dir);
     free(x);
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "build/codeid.h"
 #include "build/object.h"
 #include "build/operand.h"
+#include "tests/unit/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,12 +96,12 @@ static const char *const compilers[] = { "gcc -fno-ipa-icf", "clang", "clang-19"
 /* false: there is no such compiler. */
 static bool compile(const char *compiler, const char *suffix, const char *text, struct ks_buf *out)
 {
-    char dir[] = "/tmp/ks_codeid_XXXXXX", path[64], command[400];
+    char dir[TEMP_DIR_MAX], path[TEMP_DIR_MAX + 16], command[600];
     struct ks_err err;
     snprintf(command, sizeof(command), "%s --version >/dev/null 2>&1", compiler);
     if (system(command) != 0)
         return false;
-    assert_non_null(mkdtemp(dir));
+    temp_dir_make(dir, sizeof(dir));
     snprintf(path, sizeof(path), "%s/u.%s", dir, suffix);
     assert_int_equal(ks_file_replace(path, text, strlen(text), &err), 0);
     snprintf(command, sizeof(command),
@@ -111,7 +112,7 @@ static bool compile(const char *compiler, const char *suffix, const char *text, 
     snprintf(path, sizeof(path), "%s/u.o", dir);
     ks_buf_init(out);
     assert_int_equal(ks_file_read(path, out, &err), 0);
-    assert_int_equal(ks_remove_tree(dir, &err), 0);
+    temp_dir_remove(dir);
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "grid/expr.h"
+#include "tests/unit/temp_dir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,15 +268,14 @@ static const char python[] =
     "    print(judge(line[0], line[1:].strip()))\n";
 
 /* The pipe that Python's lines come from; path_out: for the caller to remove. */
-static FILE *ask_python(const struct trial *trials, size_t n, char path_out[32])
+static FILE *ask_python(const struct trial *trials, size_t n, char path_out[TEMP_DIR_MAX])
 {
     char command[4096];
     FILE *f;
     int fd;
 
-    snprintf(path_out, 32, "/tmp/test_expr_XXXXXX");
-    fd = mkstemp(path_out);
-    f = fd < 0 ? NULL : fdopen(fd, "w");
+    fd = temp_file_make(path_out, TEMP_DIR_MAX);
+    f = fdopen(fd, "w");
     assert_non_null(f);
     for (size_t i = 0; i < n; i++)
         fprintf(f, "%c%s\n", trials[i].ours, trials[i].text);
@@ -326,7 +326,7 @@ static void compare(struct trial *trials, FILE *answers)
 static void python_agrees(void **state)
 {
     struct trial *trials;
-    char path[32];
+    char path[TEMP_DIR_MAX];
     FILE *answers;
 
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fake_hip.c - the fake HIP runtime: what the harness's tests rely on, but for its memory */
 #include "fake_hip_kit.h"
+#include "tests/unit/temp_dir.h"
 
 #include <semaphore.h>
 #include <signal.h>
@@ -241,10 +242,10 @@ static void test_cases(void **state)
 
 static void test_what_lasts_over_processes(void **state)
 {
-    char dir[] = "/tmp/fake_hip.XXXXXX", config[128], path[64];
+    char dir[TEMP_DIR_MAX], config[TEMP_DIR_MAX + 64], path[TEMP_DIR_MAX + 16];
 
     (void)state;
-    assert_non_null(mkdtemp(dir));
+    temp_dir_make(dir, sizeof(dir));
     snprintf(config, sizeof config, "once=%s/once,fault=launch@1", dir);
     assert_int_equal(end_of(config, launch_fails_once, true), 0);
     assert_int_equal(end_of(config, sync_comes_back, true), 0); /* not again */

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "grid/family.h"
 #include "op/op.h"
+#include "tests/unit/temp_dir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 struct fixture {
     struct ks_family f; /* wide */
     struct ks_buf text; /* its file */
-    char dir[64];       /* temporary */
+    char dir[TEMP_DIR_MAX];
 };
 
 static int set_up(void **state)
@@ -33,8 +34,7 @@ static int set_up(void **state)
     if (ks_family_load(DATA "wide.family.json", &x->f, &err) < 0 ||
         ks_file_read(DATA "wide.family.json", &x->text, &err) < 0)
         fail_msg("%s", err.text);
-    snprintf(x->dir, sizeof x->dir, "/tmp/ks-forms-XXXXXX");
-    assert_non_null(mkdtemp(x->dir));
+    temp_dir_make(x->dir, sizeof(x->dir));
     *state = x;
     return 0;
 }
@@ -42,10 +42,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *x = *state;
-    struct ks_err err;
 
     ks_buf_release(&x->text);
-    ks_remove_tree(x->dir, &err);
+    temp_dir_remove(x->dir);
     ks_family_release(&x->f);
     free(x);
     return 0;

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "fault.h"
+#include "tests/unit/temp_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -83,14 +84,14 @@ static void io_arm(char fail, int fail_errno)
 
 static int make_temp(void **state)
 {
-    char *dir = malloc(64);
+    char *dir = malloc(TEMP_DIR_MAX);
 
     if (!dir)
         return -1;
-    snprintf(dir, 64, "/tmp/ks-test-XXXXXX");
-    *state = dir;
     io_arm(0, 0);
-    return mkdtemp(dir) ? 0 : -1;
+    temp_dir_make(dir, TEMP_DIR_MAX);
+    *state = dir;
+    return 0;
 }
 
 static int remove_temp(void **state)

@@ -4,6 +4,7 @@
 /* sanitized: no; what is broken shows in results, or where guards are. */
 /* quick: no */
 #include "gpu_case.h"
+#include "tests/unit/temp_dir.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -193,12 +194,10 @@ static size_t step(void)
 static void test_breaks_are_found(void **state)
 {
     const size_t by = step();
-    const char *tmp = getenv("TMPDIR");
     char dir[256], kernels[300], log[300];
     struct ks_err err;
     (void)state;
-    snprintf(dir, sizeof(dir), "%s/ks_gpu_XXXXXX", tmp ? tmp : "/tmp");
-    assert_non_null(mkdtemp(dir));
+    temp_dir_make(dir, sizeof(dir));
     assert_int_equal(setenv("TMPDIR", dir, 1), 0); /* broken children leave theirs */
     snprintf(kernels, sizeof(kernels), "%s/kernels", dir);
     snprintf(log, sizeof(log), "%s/log", dir);

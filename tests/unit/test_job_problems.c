@@ -11,6 +11,7 @@
 #include "grid/job_problems.h"
 #include "grid/problem_class.h"
 #include "op/conv.h"
+#include "tests/unit/temp_dir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #define ROW  "grouped_conv,forward,fp32,nhwgc,"
 
 struct place {
-    char dir[64];
+    char dir[TEMP_DIR_MAX];
     struct ks_job job;
     struct ks_job_problems list; /* its only one */
     char excludes[1][KS_PATH_MAX];
@@ -42,8 +43,7 @@ static int open_place(void **state)
     struct place *w = calloc(1, sizeof *w);
 
     assert_non_null(w);
-    snprintf(w->dir, sizeof w->dir, "/tmp/job_problems.XXXXXX");
-    assert_non_null(mkdtemp(w->dir));
+    temp_dir_make(w->dir, sizeof(w->dir));
     put(w, "all.csv",
         HEAD ROW "1,8,8,1,9,9,1,1,1\n" ROW "2,8,8,1,9,9,1,1,1\n" ROW "3,8,8,1,9,9,1,1,1\n" ROW
                  "4,8,8,1,9,9,1,1,1\n" ROW "5,8,8,1,9,9,1,1,1\n" ROW "6,8,8,1,9,9,1,1,1\n" ROW
@@ -59,7 +59,7 @@ static int close_place(void **state)
 {
     struct place *w = *state;
 
-    ks_remove_tree(w->dir, NULL);
+    temp_dir_remove(w->dir);
     free(w);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "fault.h"
+#include "tests/unit/temp_dir.h"
 #include "json/json.h"
 
 #include <cjson/cJSON.h>
@@ -404,8 +405,8 @@ static void node_copy_is_stable(void **state)
 
 static void opens_files(void **state)
 {
-    char path[] = "/tmp/ks-json-XXXXXX", want[128];
-    int fd = mkstemp(path);
+    char path[TEMP_DIR_MAX], want[TEMP_DIR_MAX + 80];
+    int fd = temp_file_make(path, sizeof(path));
     struct ks_json *doc = NULL;
     struct ks_err err = { 0 };
 
@@ -429,9 +430,9 @@ static void refuses_large_texts(void **state)
 {
     static const char one[] = "1";
     const size_t most = (size_t)64 << 20;
-    char path[] = "/tmp/ks-json-XXXXXX", want[128];
+    char path[TEMP_DIR_MAX], want[TEMP_DIR_MAX + 80];
     char *text = malloc(most);
-    int fd = mkstemp(path);
+    int fd = temp_file_make(path, sizeof(path));
     struct ks_json *doc = NULL;
     struct ks_err err = { 0 };
 

@@ -11,6 +11,7 @@
 #include "grid/family.h"
 #include "grid/kernel_export.h"
 #include "tests/unit/fault.h"
+#include "tests/unit/temp_dir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 #define SOURCE KS_SOURCE_DIR "/"
 
 struct place {
-    char dir[32], path[64];
+    char dir[TEMP_DIR_MAX], path[TEMP_DIR_MAX + 16];
 };
 
 static int set_up(void **state)
@@ -27,8 +28,7 @@ static int set_up(void **state)
     struct place *p = calloc(1, sizeof *p);
 
     assert_non_null(p);
-    snprintf(p->dir, sizeof p->dir, "/tmp/test_export_XXXXXX");
-    assert_non_null(mkdtemp(p->dir));
+    temp_dir_make(p->dir, sizeof(p->dir));
     snprintf(p->path, sizeof p->path, "%s/k.json", p->dir);
     *state = p;
     return 0;
@@ -37,18 +37,23 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct place *p = *state;
-    int rc = ks_remove_tree(p->dir, NULL);
 
+    temp_dir_remove(p->dir);
     free(p);
-    return rc;
+    return 0;
+}
+
+static void add_part(struct ks_kernel_set *set, const char *path, const char *filter)
+{
+    struct ks_err err = { 0 };
+
+    if (ks_kernel_set_add(set, path, filter, NULL, &err) < 0)
+        fail_msg("%s", err.text);
 }
 
 static void add(struct ks_kernel_set *set, const char *path)
 {
-    struct ks_err err = { 0 };
-
-    if (ks_kernel_set_add(set, path, "", NULL, &err) < 0)
-        fail_msg("%s", err.text);
+    add_part(set, path, "");
 }
 
 static void write_export(const struct ks_kernel_set *set, const char *const *from, const char *path,
@@ -100,6 +105,38 @@ static void what_is_exported_comes_back(void **state)
         ks_kernel_set_release(&set);
         ks_kernel_set_release(&back);
     }
+}
+
+/* An export may name its families in another order than that in which earlier files brought them.
+ */
+static void families_may_come_in_any_order(void **state)
+{
+    static const char *const from[] = { SOURCE "tests/data/t1/small.json",
+                                        SOURCE "tests/data/grid/tiny.json", NULL };
+    static const struct {
+        const char *first, *second; /* filters: no instance is in both sets */
+    } filters[] = { { "BLOCK == 64", "BLOCK == 32" }, { "tile_m != 1", "tile_m == 1" } };
+    const struct place *p = *state;
+    struct ks_kernel_set set = { 0 }, back = { 0 };
+    struct ks_buf text;
+    uint32_t n_before;
+
+    for (size_t i = 0; i < 2; i++)
+        add_part(&set, from[i], filters[i].first);
+    write_export(&set, from, p->path, &text);
+    for (size_t i = 2; i-- > 0;)
+        add_part(&back, from[i], filters[i].second);
+    n_before = back.n_instances;
+    add(&back, p->path);
+    assert_int_equal(back.n_families, 2);
+    assert_int_equal(back.n_instances, n_before + set.n_instances);
+    for (uint32_t k = 0; k < set.n_instances; k++) {
+        assert_int_equal(back.instances[n_before + k].id, set.instances[k].id);
+        assert_int_equal(back.instances[n_before + k].i_family, 1 - set.instances[k].i_family);
+    }
+    ks_buf_release(&text);
+    ks_kernel_set_release(&set);
+    ks_kernel_set_release(&back);
 }
 
 /* The traits that Composable Kernel's own export drops are there. */
@@ -267,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_exported_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(families_may_come_in_any_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_dropped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(mistakes_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(attributes_are_checked, set_up, tear_down),

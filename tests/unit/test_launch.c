@@ -10,6 +10,7 @@
 #include "mpi/launch.h"
 #include "mpi/mpi_calls.h"
 #include "mpi/segment.h"
+#include "tests/unit/temp_dir.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -164,10 +165,11 @@ static void variables_count_while_a_server_listens(void **state)
 
 static bool is_hidden(const char *name, const char *mapping)
 {
-    char dir[] = "/tmp/ksweep-segment-XXXXXX", path[100], maps[100], hidden[100] = "";
+    char dir[TEMP_DIR_MAX], path[TEMP_DIR_MAX + 40], maps[TEMP_DIR_MAX + 40],
+        hidden[TEMP_DIR_MAX + 40] = "";
     FILE *f;
 
-    assert_non_null(mkdtemp(dir));
+    temp_dir_make(dir, sizeof(dir));
     snprintf(path, sizeof(path), "%s/%s", dir, name);
     snprintf(maps, sizeof(maps), "%s/maps", dir);
     f = fopen(path, "w");

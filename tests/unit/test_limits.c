@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "tests/unit/temp_dir.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -80,9 +81,9 @@ static void limits_are_raised_or_refused(void **state)
 static int write_too_much(void)
 {
     struct rlimit l = { 8192, RLIM_INFINITY };
-    char path[] = "/tmp/ks-limits-XXXXXX", page[4096] = "";
+    char path[TEMP_DIR_MAX], page[4096] = "";
     struct ks_err err;
-    int fd = mkstemp(path), n = 0;
+    int fd = temp_file_make(path, sizeof(path)), n = 0;
 
     unlink(path);
     if (ks_limits_raise(true, &err) < 0 || fd < 0)

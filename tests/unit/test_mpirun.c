@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "spawn/mpirun.h"
+#include "tests/unit/temp_dir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,12 +93,12 @@ static void write_script(const char *path, const char *says)
 
 static void it_is_found_or_refused(void **state)
 {
-    char dir[] = "/tmp/ksweep-mpirun-XXXXXX", script[64], hint[64];
+    char dir[TEMP_DIR_MAX], script[TEMP_DIR_MAX + 16], hint[TEMP_DIR_MAX + 16];
     struct ks_mpirun m = { .major = 77 };
     struct ks_err err;
 
     (void)state;
-    assert_non_null(mkdtemp(dir));
+    temp_dir_make(dir, sizeof(dir));
     snprintf(script, sizeof(script), "%s/mpirun", dir);
     snprintf(hint, sizeof(hint), "%s/mpiexec", dir);
     unsetenv(KS_MPIRUN_ENV);

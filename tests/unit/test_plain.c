@@ -13,6 +13,7 @@
 #include "grid/grid_impl.h"
 #include "grid/job_section.h"
 #include "grid/plain.h"
+#include "tests/unit/temp_dir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,13 +245,13 @@ static void threads_come_back(void **state)
     static const char config[] =
         "{ \"family\": \"" KS_SOURCE_DIR "/tests/fake/threads.family.json\","
         "  \"instances\": [ { \"threads\": [1, 2] } ] }";
-    char dir[] = "/tmp/ksweep-plain-XXXXXX", path[64], kernels[96];
+    char dir[TEMP_DIR_MAX], path[TEMP_DIR_MAX + 16], kernels[TEMP_DIR_MAX + 48];
     struct ks_grid g, again;
     struct ks_buf text, wrong;
     struct ks_err err = { 0 };
 
     (void)state;
-    assert_non_null(mkdtemp(dir));
+    temp_dir_make(dir, sizeof(dir));
     snprintf(path, sizeof path, "%s/threads.json", dir);
     must(ks_file_replace(path, config, sizeof config - 1, &err), &err);
     snprintf(kernels, sizeof kernels, "{ \"config\": \"%s\" }", path);
@@ -268,7 +269,7 @@ static void threads_come_back(void **state)
     ks_buf_release(&wrong);
     ks_buf_release(&text);
     ks_grid_release(&g);
-    must(ks_remove_tree(dir, &err), &err);
+    temp_dir_remove(dir);
 }
 
 /* A family of a T1 file has no operator, so that the reader could not take it. */

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "mpi/provenance.h"
 #include "mpi/seat.h"
+#include "tests/unit/temp_dir.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -91,7 +92,7 @@ static void what_it_cannot_say_has_a_reason(void **state)
 struct bench {
     struct ks_job *job;
     struct ks_warden *warden;
-    char dir[64], worker[80];
+    char dir[TEMP_DIR_MAX], worker[TEMP_DIR_MAX + 16];
 };
 
 static void say(const struct bench *b, const struct ks_buf *script)
@@ -123,8 +124,7 @@ static void begin(struct bench *b, const char *backend, const char *arch)
     while (strcmp(ks_backend_names[b->job->device.backend], backend) != 0)
         b->job->device.backend++;
     snprintf(b->job->device.arch_text, sizeof b->job->device.arch_text, "%s", arch);
-    snprintf(b->dir, sizeof b->dir, "/tmp/ksweep-probe-XXXXXX");
-    assert_non_null(mkdtemp(b->dir));
+    temp_dir_make(b->dir, sizeof(b->dir));
     snprintf(b->worker, sizeof b->worker, "%s/worker", b->dir);
     setenv("KSWEEP_WORKER", b->worker, 1);
     assert_int_equal(ks_warden_start(&b->warden, &err), 0);

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "profiler/binfmt.h"
 #include "profiler/format.h"
+#include "tests/unit/temp_dir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static const char wine[] = "enabled\ninterpreter /usr/bin/wine\nflags: \noffset 
 static const char jar[] = "enabled\ninterpreter /usr/bin/jexec\nflags: \nextension .jar\n";
 
 struct place {
-    char dir[64];
+    char dir[TEMP_DIR_MAX];
 };
 
 static void put(const struct place *p, const char *name, const void *bytes, size_t n)
@@ -49,12 +50,10 @@ static void put_text(const struct place *p, const char *name, const char *text)
 static int make_place(void **state)
 {
     static const char *const dirs[] = { "", "/on", "/off", "/absent" };
-    const char *tmp = getenv("TMPDIR");
     struct place *p = calloc(1, sizeof(*p));
     char path[256];
 
-    snprintf(p->dir, sizeof(p->dir), "%.40s/ks_format_XXXXXX", tmp ? tmp : "/tmp");
-    assert_non_null(mkdtemp(p->dir));
+    temp_dir_make(p->dir, sizeof(p->dir));
     for (size_t i = 1; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
         snprintf(path, sizeof(path), "%s%s", p->dir, dirs[i]);
         assert_int_equal(mkdir(path, 0700), 0);
@@ -73,10 +72,8 @@ static int make_place(void **state)
 static int remove_place(void **state)
 {
     struct place *p = *state;
-    char command[128];
 
-    snprintf(command, sizeof(command), "rm -r '%s'", p->dir);
-    assert_int_equal(system(command), 0);
+    temp_dir_remove(p->dir);
     free(p);
     return 0;
 }

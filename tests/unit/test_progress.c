@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "mpi/progress.h"
 #include "mpi/show.h"
+#include "tests/unit/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -175,13 +176,13 @@ static void test_age(void **state)
 static void test_file(void **state)
 {
     struct ks_progress *p = some(), *got = calloc(1, sizeof(*got));
-    char dir[] = "/tmp/ks-progress-XXXXXX", path[64];
+    char dir[TEMP_DIR_MAX], path[TEMP_DIR_MAX + 16];
     struct ks_buf text;
     struct ks_err err;
 
     (void)state;
     assert_non_null(got);
-    assert_non_null(mkdtemp(dir));
+    temp_dir_make(dir, sizeof(dir));
     assert_int_equal(ks_progress_read(dir, got, &err), KS_ENOENT);
     assert_int_equal(ks_progress_write(p, dir, NULL), 0);
     p->n_done = 51;
@@ -203,7 +204,7 @@ static void test_file(void **state)
         assert_int_equal(got->n_done, 1);
     }
     ks_buf_release(&text);
-    assert_int_equal(ks_remove_tree(dir, NULL), 0);
+    temp_dir_remove(dir);
     assert_int_equal(ks_progress_write(p, dir, &err), KS_ENOENT);
     free(got);
     free(p);

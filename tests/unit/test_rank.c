@@ -8,6 +8,7 @@
 #include "mpi/rank.h"
 #include "record/frame.h"
 #include "record/record.h"
+#include "tests/unit/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +40,7 @@ struct bench {
     struct ks_rank *rank;
     struct ks_log to_nowhere;
     struct ks_rank_seat seat;
-    char dir[64];
+    char dir[TEMP_DIR_MAX];
 };
 
 uint32_t ks_net_rank(const struct ks_net *n)
@@ -128,8 +129,7 @@ static void begin_on(struct bench *b, const char *instances, const char *unique,
     struct ks_err err = { 0 };
     memset(b, 0, sizeof(*b));
     signal(SIGPIPE, SIG_IGN);
-    snprintf(b->dir, sizeof(b->dir), "/tmp/ksweep-rank-XXXXXX");
-    assert_non_null(mkdtemp(b->dir));
+    temp_dir_make(b->dir, sizeof(b->dir));
     setenv("FAKE_DIR", b->dir, 1);
     setenv("KSWEEP_WORKER", KS_BINARY_DIR "/bin/fake_worker", 1);
     unsetenv("FAKE_CANARY");

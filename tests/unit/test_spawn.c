@@ -209,10 +209,12 @@ static void test_limits(void **state)
 
     what = spawn_of(NULL);
     what.file_bytes = 4096;
-    run_script(*state, "cd /tmp && exec head -c 5000 /dev/zero >ks-spawn.$$", what, &end);
+    run_script(*state, "cd \"${TMPDIR:-/tmp}\" && exec head -c 5000 /dev/zero >ks-spawn.$$", what,
+               &end);
     assert_int_equal(end.how, KS_END_SIGNALED);
     assert_int_equal(end.code, SIGXFSZ);
-    snprintf(want, sizeof(want), "/tmp/ks-spawn.%d", end.pid);
+    snprintf(want, sizeof(want), "%s/ks-spawn.%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp",
+             end.pid);
     assert_int_equal(unlink(want), 0);
 
     what = spawn_of(NULL);

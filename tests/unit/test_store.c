@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "record/stats.h"
 #include "store_place.h"
 #include "tests/tools/store_kit.h"
 
@@ -108,13 +109,6 @@ static void every_outcome_reads_back(void **state)
     ks_store_close(f);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Two records, the second with 31 samples; *want_out is what was written of it. */
 static void put_two(const struct place *p, struct ks_record *want_out)
 {
@@ -149,7 +143,7 @@ static void times_read_back(void **state)
     f = place_open(p);
     row = measurement(f, 1);
     memcpy(sorted, want.sample_ns, sizeof(sorted));
-    qsort(sorted, 31, sizeof(double), by_value);
+    ks_stats_sort(sorted, 31);
     same_f32(row.time_median_ns, sorted[15]);
     same_f32(row.time_min_ns, sorted[0]);
     same_f32(row.time_max_ns, sorted[30]);

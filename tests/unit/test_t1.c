@@ -13,6 +13,7 @@
 #include "grid/grid.h"
 #include "grid/t1.h"
 #include "tests/unit/fault.h"
+#include "tests/unit/temp_dir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,10 +181,10 @@ static const struct {
 
 static void mistakes_are_named(void **state)
 {
-    char dir[] = "/tmp/test_t1_XXXXXX", path[64];
+    char dir[TEMP_DIR_MAX], path[TEMP_DIR_MAX + 16];
 
     (void)state;
-    assert_non_null(mkdtemp(dir));
+    temp_dir_make(dir, sizeof(dir));
     snprintf(path, sizeof path, "%s/t1.json", dir);
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         struct ks_kernel_set set = { 0 };
@@ -197,7 +198,7 @@ static void mistakes_are_named(void **state)
         assert_int_equal(set.n_instances, 0);
         ks_kernel_set_release(&set);
     }
-    assert_int_equal(ks_remove_tree(dir, NULL), 0);
+    temp_dir_remove(dir);
 }
 
 /* What Python gives for the same text. */
@@ -243,13 +244,13 @@ static void values_may_be_computed(void **state)
 /* 32 parameters of long names: names of instances hold the values only. */
 static void long_names_are_left_out(void **state)
 {
-    char dir[] = "/tmp/test_t1_XXXXXX", path[64];
+    char dir[TEMP_DIR_MAX], path[TEMP_DIR_MAX + 16];
     struct ks_kernel_set set = { 0 };
     struct ks_buf b;
     struct ks_err err;
 
     (void)state;
-    assert_non_null(mkdtemp(dir));
+    temp_dir_make(dir, sizeof(dir));
     snprintf(path, sizeof path, "%s/t1.json", dir);
     ks_buf_init(&b);
     ks_buf_printf(&b, "{\"KernelSpecification\":{\"Language\":\"C\",\"KernelName\":\"k\","
@@ -267,7 +268,7 @@ static void long_names_are_left_out(void **state)
     assert_string_equal(set.instances[1].name, "t1_k_1_1_1_1_1_1_1_2");
     ks_kernel_set_release(&set);
     ks_buf_release(&b);
-    assert_int_equal(ks_remove_tree(dir, NULL), 0);
+    temp_dir_remove(dir);
 }
 
 static bool is_same_instance(const struct ks_kernel_set *a, uint32_t i,
@@ -304,12 +305,12 @@ static void round_trip(const struct ks_kernel_set *set, const char *const *filte
                        struct ks_buf *text_out)
 {
     static const char *const none[] = { NULL };
-    char dir[] = "/tmp/test_t1_XXXXXX", path[64];
+    char dir[TEMP_DIR_MAX], path[TEMP_DIR_MAX + 16];
     struct ks_kernel_set back = { 0 };
     struct ks_buf again;
     struct ks_err err = { 0 };
 
-    assert_non_null(mkdtemp(dir));
+    temp_dir_make(dir, sizeof(dir));
     snprintf(path, sizeof path, "%s/t1.json", dir);
     ks_buf_init(text_out);
     ks_buf_init(&again);
@@ -322,7 +323,7 @@ static void round_trip(const struct ks_kernel_set *set, const char *const *filte
     assert_string_equal(ks_buf_text(&again), ks_buf_text(text_out));
     ks_kernel_set_release(&back);
     ks_buf_release(&again);
-    assert_int_equal(ks_remove_tree(dir, NULL), 0);
+    temp_dir_remove(dir);
 }
 
 static void t1_files_come_back(void **state)
@@ -457,6 +458,11 @@ static void any_set_comes_back(void **state)
         { KS_SOURCE_DIR "/tests/data/ck_forward_2d.json", "tile_m < 64 or tile_k == 128", true,
           false, NULL, "tile_m" },
         { KS_SOURCE_DIR "/kernels/configs/host_forward.json", "", false, false, NULL, NULL },
+        { KS_SOURCE_DIR "/kernels/configs/host_gemm.json", "", false, false, "packed", NULL },
+        { KS_SOURCE_DIR "/kernels/configs/host_gemm.json", "tile_m > 4 or dtype == 'bf16'", true,
+          false, NULL, NULL },
+        { KS_SOURCE_DIR "/kernels/configs/gpu_gemm.json", "pipeline == 'basic_v1'", false, false,
+          NULL, NULL },
     };
 
     (void)state;
@@ -480,13 +486,13 @@ static void any_set_comes_back(void **state)
 static void the_order_of_a_config_stays(void **state)
 {
     static const char *const none[] = { NULL };
-    char dir[] = "/tmp/test_t1_XXXXXX", path[64];
+    char dir[TEMP_DIR_MAX], path[TEMP_DIR_MAX + 16];
     struct ks_kernel_set set = { 0 };
     struct ks_err err = { 0 };
     struct ks_buf text;
 
     (void)state;
-    assert_non_null(mkdtemp(dir));
+    temp_dir_make(dir, sizeof(dir));
     snprintf(path, sizeof path, "%s/config.json", dir);
     ks_buf_init(&text);
     ks_buf_printf(&text,
@@ -501,7 +507,7 @@ static void the_order_of_a_config_stays(void **state)
     assert_non_null(strstr(ks_buf_text(&text), "\"Values\": \"[4, 1, 2]\""));
     ks_buf_release(&text);
     ks_kernel_set_release(&set);
-    assert_int_equal(ks_remove_tree(dir, NULL), 0);
+    temp_dir_remove(dir);
 }
 
 /* A T1 space is of no operator, so no problem has a cell of it, whatever the device. */

@@ -3,6 +3,7 @@
 /* waits: yes */
 #include "record/outcome.h"
 #include "spawn_util.h"
+#include "tests/unit/temp_dir.h"
 #include "warden_waits.h"
 
 #include <dirent.h>
@@ -472,7 +473,7 @@ static bool has_open(pid_t pid, const char *path)
 static void test_holds_device_files(void **state)
 {
     static const char *const names[] = { "gpu7", "gpu", "gpuctl" };
-    char dir[] = "/tmp/ksweep-hold-XXXXXX", path[3][64], prefix[64], script[512];
+    char dir[TEMP_DIR_MAX], path[3][TEMP_DIR_MAX + 16], prefix[TEMP_DIR_MAX + 16], script[512];
     const char *argv[] = { "sh", "-c", script, NULL };
     const pid_t warden = ks_warden_pid(*state);
     struct ks_status *page;
@@ -480,7 +481,7 @@ static void test_holds_device_files(void **state)
     struct ks_spawn what;
     struct talk t;
 
-    assert_non_null(mkdtemp(dir));
+    temp_dir_make(dir, sizeof(dir));
     for (int i = 0; i < 3; i++) {
         snprintf(path[i], sizeof(path[i]), "%s/%s", dir, names[i]);
         assert_true(close(open(path[i], O_CREAT | O_WRONLY | O_CLOEXEC, 0600)) == 0);

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "tests/unit/op_cases.h"
 #include "tests/unit/so.h"
+#include "tests/unit/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +34,7 @@ int fixture_setup(void **state)
     struct ks_err err = { 0 };
 
     assert_non_null(f);
-    so_dir_make(f->dir, sizeof(f->dir));
+    temp_dir_make(f->dir, sizeof(f->dir));
     so_build(f->dir, "kernels", "#include \"tests/unit/worker_kernels.c\"\n", f->so, sizeof(f->so));
     assert_int_equal(ks_file_read(f->so, &file, &err), 0);
     ks_sha256_init(&h);
@@ -50,7 +51,7 @@ int fixture_teardown(void **state)
 {
     struct fixture *f = *state;
 
-    so_dir_remove(f->dir);
+    temp_dir_remove(f->dir);
     free(f);
     return 0;
 }
