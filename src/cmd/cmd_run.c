@@ -310,7 +310,8 @@ static int run_rank(struct ks_cmd_env *env, struct ks_run_options *o, struct ks_
     int rc;
     o->parent_fd = is_first ? ks_parent_link_open() : -1;
     rc = end_rank(env, o, is_first, ks_run(o, env->warden, &env->log, r, err), r, err);
-    ks_farewell_end(r->farewell);
+    if (r->farewell)
+        r->is_clean = ks_farewell_end(r->farewell);
     ks_parent_link_exit(o->parent_fd, rc < 0 ? ks_code_exit(rc) : rc);
     if (rc != 0 && r->is_clean && is_first)
         ks_launch_outlive_others(); /* else mpirun tells those that are just leaving, and fails */

@@ -351,13 +351,15 @@ void ks_net_forget(struct ks_net *n, uint32_t rank)
     pthread_mutex_unlock(&n->lock);
 }
 
-void ks_net_recall(struct ks_net *n, uint32_t rank)
+bool ks_net_recall(struct ks_net *n, uint32_t rank)
 {
     struct peer *p = peer_of(n, rank);
     pthread_mutex_lock(&n->lock);
+    const bool was_forgotten = p && p->is_forgotten;
     if (p)
         p->is_forgotten = false;
     pthread_mutex_unlock(&n->lock);
+    return was_forgotten;
 }
 
 bool ks_net_is_flushed(struct ks_net *n)

@@ -64,8 +64,9 @@ bool ks_net_can_beat(const struct ks_net *n); /* MPI allows it, and there are ot
 uint64_t ks_net_beat(struct ks_net *n, uint64_t now_ns, uint64_t away_ns);
 /* Nothing more goes to this rank; what it still sends is delivered. */
 void ks_net_forget(struct ks_net *n, uint32_t rank);
-void ks_net_recall(struct ks_net *n, uint32_t rank); /* it was heard of again */
-bool ks_net_is_flushed(struct ks_net *n);            /* everything queued has left this process */
+/* It was heard of again. true: it had been forgotten. */
+bool ks_net_recall(struct ks_net *n, uint32_t rank);
+bool ks_net_is_flushed(struct ks_net *n); /* everything queued has left this process */
 
 /* is_clean: nobody was lost: MPI_Finalize, for at most end_ms: a rank that freezes after its
  * goodbye would hold the others in it for ever. Returns true when MPI is over; else only memory is

@@ -510,20 +510,21 @@ static void finish(struct run *r, int rc, struct ks_run_result *out)
     } else if (r->dir) {
         ks_directory_abandon(r->dir);
     }
-    bool is_clean = rc == 0 && ks_rank_is_clean(r->rank) && !ks_rank_is_abandoned(r->rank) &&
-                    !(r->coord && ks_coord_lost_anyone(r->coord));
+    bool is_clean =
+        rc == 0 && (r->coord ? !ks_coord_lost_anyone(r->coord) : ks_rank_is_clean(r->rank));
     is_clean |= r->is_refused;
     if (r->rank && rc == 0 && ks_rank_is_abandoned(r->rank)) {
         ks_logf(r->log, KS_ERROR, "no sign of life from rank 0 for %u ms: this rank exits",
                 r->o->lost_after_ms);
         out->exit = 3;
     }
-    const bool is_awaited = rc == 0 && r->coord && !is_clean;
+    const bool is_awaited = rc == 0 && r->coord;
     ks_rank_destroy(r->rank);
     ks_coord_destroy(r->coord);
     ks_directory_destroy(r->dir);
     if (is_awaited) {
-        out->farewell = ks_farewell_hold(r->net, r->pulse);
+        out->farewell =
+            ks_farewell_hold(r->net, r->pulse, is_clean, (uint64_t)r->o->lost_after_ms * 1000000u);
     } else {
         ks_pulse_stop(r->pulse);
         out->is_clean = ks_net_close(r->net, is_clean, r->o->lost_after_ms);
@@ -547,7 +548,8 @@ static void leave(struct run *r, bool is_begun, struct ks_run_result *out, const
         if (is_begun)
             ks_logf(r->log, KS_ERROR, "%s", err->text);
         out->is_told = is_begun;
-        r->is_refused = ks_farewell_send(r->net, is_anyone_lost ? FLUSH_NS : patience);
+        r->is_refused =
+            ks_farewell_send(r->net, is_anyone_lost, is_anyone_lost ? FLUSH_NS : patience);
         return;
     }
     if (r->net && !is_begun)
