@@ -116,20 +116,14 @@ static void put_json(const struct row *rows, uint32_t n, struct ks_buf *to)
 
 static int print_map(struct ks_net *net, const struct row *mine, bool is_json, struct ks_err *err)
 {
-    uint32_t n = ks_net_size(net);
-    bool is_first = ks_net_rank(net) == 0;
-    struct row *rows = calloc(is_first ? n : 1, sizeof(*rows));
+    void *rows = NULL;
     struct ks_buf text;
-    if (!rows) /* the others wait for this one until their alarm */
-        return ks_fail(err, KS_ENOMEM, "out of memory");
-    ks_net_gather(net, mine, sizeof(*mine), rows);
-    if (!is_first) {
-        free(rows);
-        return 0;
-    }
+    int rc = ks_net_gather(net, mine, sizeof(*mine), &rows, err);
+    if (rc < 0 || !rows)
+        return rc;
     ks_buf_init(&text);
-    (is_json ? put_json : put_text)(rows, n, &text);
-    int rc = ks_emit(&text, NULL, err);
+    (is_json ? put_json : put_text)(rows, ks_net_size(net), &text);
+    rc = ks_emit(&text, NULL, err);
     ks_buf_release(&text);
     free(rows);
     return rc;

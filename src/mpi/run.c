@@ -399,29 +399,28 @@ static void name_unused(const struct run *r)
                 r->seat.map.n_unused, r->seat.map.unused);
 }
 
+struct arch_card {
+    char host[64], pci[16], arch[64];
+};
+
 /* What a device says of itself may differ where every rank asks its own. */
 static int check_archs(struct run *r, struct ks_err *err)
 {
-    struct {
-        char host[64], pci[16], arch[64];
-    } mine = { .host = "" }, *all = NULL;
-    const bool is_first = ks_net_rank(r->net) == 0;
-    int rc = 0;
+    struct arch_card mine = { .host = "" };
+    void *cards = NULL;
     gethostname(mine.host, sizeof(mine.host) - 1);
     memcpy(mine.pci, r->seat.device.pci, sizeof(mine.pci));
     memcpy(mine.arch, r->grid.job.device.arch_text, sizeof(mine.arch));
-    all = calloc(is_first ? ks_net_size(r->net) : 1, sizeof(*all));
-    if (!all) /* the others wait for this one until their alarm */
-        return ks_fail(err, KS_ENOMEM, "out of memory");
-    ks_net_gather(r->net, &mine, sizeof(mine), all);
-    for (uint32_t i = 1; is_first && rc == 0 && i < ks_net_size(r->net); i++)
+    int rc = ks_net_gather(r->net, &mine, sizeof(mine), &cards, err);
+    const struct arch_card *all = cards;
+    for (uint32_t i = 1; all && rc == 0 && i < ks_net_size(r->net); i++)
         if (strcmp(all[i].arch, mine.arch) != 0)
             rc =
                 ks_fail(err, KS_EINVAL,
                         "%s: the device at %s is %s, but that of rank 0 on %s is %s: a sweep "
                         "measures one arch, so choose it with --arch and leave out the other hosts",
                         all[i].host, all[i].pci, all[i].arch, mine.host, mine.arch);
-    free(all);
+    free(cards);
     return rc;
 }
 
