@@ -53,6 +53,8 @@ struct ks_run_result {
     char dir[1024];
     uint64_t outcome[KS_O_LIMIT], n_cells, n_pending, n_contaminated;
     uint64_t n_again; /* have an outcome, and were to be measured again: see ks_coord_n_again() */
+    uint64_t n_found_need_look; /* rows that programs printed; known once they are gathered */
+    char gather_error[512];     /* why results.h5 could not be written; "" */
     uint64_t journal_bytes;
     char lost_hosts[512];         /* in this life or an earlier one: "node3 node7" */
     bool by_signal;               /* TERM or USR1 ended it: gather only within the grace */

@@ -140,6 +140,19 @@ is "$(ksweep status busy | head -n 1)" 'busy: complete, some cells need a look (
 sed 's/"canary": 1e-9/"canary": 100/' busy.json >quiet.json
 rc_is 0 'they are measured again' ksweep run quiet.json --out busy --cache "$tiny_cache" --retry contaminated
 is "$(field busy contaminated)" 0 'and then clean'
+
+# --- no results file
+
+rm busy/results.h5
+mkdir -p busy/results.h5/in_the_way
+rc_is 1 'the results cannot be gathered' ksweep run quiet.json --out busy --cache "$tiny_cache" --resume
+is "$(ksweep status busy | head -n 1)" 'busy: complete, gathering failed (exit 1)' 'status does not blame the cells'
+like "$(ksweep status busy)" '^results .*busy/results.h5.*ksweep gather busy$' 'it says why, and what to do'
+like "$(ksweep status busy --json)" '"gather_error": ".*Is a directory"' 'so does its JSON'
+rm -r busy/results.h5
+rc_is 0 'the cause is removed' ksweep gather busy
+is "$(ksweep status busy | head -n 1)" 'busy: complete (exit 0)' 'and so is the error'
+is "$(exit_of busy)" 0 'from the exit status, too'
 rc_is 2 'a slip in --retry' ksweep run quiet.json --out busy --retry contamnated
 like "$(cat err)" "did you mean 'contaminated'.*known are contaminated, ok" 'names what there is'
 done_testing
