@@ -107,6 +107,13 @@ like "$(cat plan)" 'MiB if every cell takes all samples, retries and rounds of t
 unlike "$(cat plan)" 'builds in the cache' 'and none for builds that are there'
 like "$(ksweep plan "$tiny_job" --cache none)" '[0-9.]+ MiB for builds in the cache' 'or how much for those that are not'
 like "$(ksweep plan "$tiny_job" --cache none)" 'reject is not known: nothing was built yet' 'or that it does not know'
+for what in '--per-node 2' --show-binding; do
+    # shellcheck disable=SC2086
+    terminal 60 ksweep plan "$tiny_job" --cache none $what | tr -d '\r' >"narrow $what"
+    ok "no line of plan $what is longer than a narrow terminal" awk 'length > 60 { print; exit 1 }' "narrow $what"
+done
+is "$(grep -cE '^    [0-9.]+ Gflop, [0-9]+ uses?, 5 instances$' 'narrow --per-node 2')" 3 'where the problems are a list'
+like "$(cat 'narrow --show-binding')" '^    device [^,]+, cores [0-9,-]+, memory' 'and so are the ranks'
 sed "s#\.\./\.\./kernels#$KSWEEP_SOURCE_DIR/kernels#; s#tiny.csv#$KSWEEP_SOURCE_DIR/tests/data/tiny.csv#" "$tiny_job" >here.json
 most_of() { # RETRIES RETRIES_OF_CONTENTION ROUNDS: most_disk_bytes with them
     python3 - here.json "$@" <<'PY'
