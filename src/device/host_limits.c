@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/host_limits.h"
 
+#include "base/cpu_level.h"
 #include "base/file.h"
 #include "device/host_info.h"
 #include "device/host_peak.h"
@@ -46,7 +47,7 @@ double ks_host_flops_per_cycle(const char *cpuinfo)
 
     ks_host_cpuinfo_value(cpuinfo, "flags", flags, sizeof(flags));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (ks_host_has_word(flags, rows[i].flag))
+        if (ks_cpu_flags_has(flags, rows[i].flag))
             most = fmax(most, rows[i].flops * (rows[i].is_wide ? wide : 1.0));
     return most;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid/missing.h"
 
+#include "base/cpu_level.h"
 #include "grid/arch.h"
 #include "grid/cpu_flags.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel_case.h"
 
+#include "base/cpu_level.h"
 #include "grid/cpu_flags.h"
 #include "grid/domains.h"
 
