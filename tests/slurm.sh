@@ -10,12 +10,13 @@
 #   signal       the signal before the time limit: drained, requeued, resumed
 #   rank         a rank killed: Slurm ends the step, the script starts the next one
 #   frozen       a rank stands still for longer than --lost-after, and comes back
+#   leave        a rank lost after its dismissal, one back while rank 0 gathers: it is not ended
 #   nodes        a node lost, the controller killed and started again: the job goes on
 #   cancel       scancel; then power-off of the node with rank 0: Slurm requeues, the sweep resumes
 #   starts       100 starts of four ranks beside busy processes: none dies in MPI's start; tests/soak.sh
 #   limit-kill   a job that does not know its time limit is killed there; the next one goes on
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-parts='finish chain signal rank frozen nodes cancel'
+parts='finish chain signal rank frozen leave nodes cancel'
 
 case ${1:-} in
 -h | --help) sed -n '3,/^here=/{/^here=/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
@@ -255,6 +256,30 @@ part_frozen() {
     is "$(grep -c ': ksweep run ' "$log")" 1 'frozen: the step goes on without it' ||
         shows "$log"
     complete swept 1000 "$log" 'frozen'
+}
+
+# Rank 0 gathers for twice as long as --lost-after. One rank freezes after it was dismissed, before
+# its goodbye; another one was lost before, and comes back meanwhile. Nobody leaves before the
+# status is written: Slurm would end rank 0 with the first that does.
+part_leave() {
+    local job log late
+    export KSWEEP_ACK_LOG=$tap_tmp/acked
+    cluster 2
+    script many_nodes.sbatch 20 -e 's/--nodes=4/--nodes=2/;s/^ks_main/ks_options=(--lost-after 4s); &/'
+    sim a 15000
+    job=$(KSWEEP_CHAOS=bye:1:stop@1,rename:1:sleep=9@0 submit -t 5 many_nodes.sbatch a.json swept)
+    log=ksweep-$job.log
+    ok 'leave: the sweep begins' settles 60 has_done swept 20
+    late=$(rank_at node2)
+    S kill -STOP "$late"
+    ok 'leave: rank 0 gathers without two ranks' settles 60 test -s swept/results.h5
+    is "$(grep -c 'is lost' "$log")" 2 'leave: one of them was dismissed before' || shows "$log"
+    S kill -CONT "$late"
+    ok 'leave: the job ends' ends "$job" 60
+    is "$(grep -c ': ksweep run ' "$log") $(grep -c 'no sign of life' "$log")" '1 0' \
+        'leave: in one step, which nobody left too early' || shows "$log"
+    like "$(cat swept/status.json)" '"exit": 0' 'leave: rank 0 wrote the status'
+    complete swept 1000 "$log" 'leave'
 }
 
 node_is() { S sinfo -h -n "$1" -o %T | grep -q "$2"; }

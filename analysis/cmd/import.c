@@ -145,21 +145,6 @@ static int merge_own(const struct config *c, const char *const *paths, int n, st
     return 0;
 }
 
-static int is_own(const char *path, bool *out, struct ks_err *err)
-{
-    struct ks_text_in in = { 0 };
-    const char *head;
-    size_t n;
-    int rc = ks_text_in_open(&in, path, err);
-
-    if (rc == 0)
-        rc = ks_text_in_head(&in, &head, &n, err);
-    if (rc == 0)
-        *out = n >= 8 && memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0;
-    ks_text_in_close(&in);
-    return rc;
-}
-
 static int import(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
                   struct ks_err *err)
 {
@@ -171,7 +156,7 @@ static int import(const void *cfg, const char *const *operands, int n, struct ks
     for (int i = 0; rc == 0 && i < n; i++) {
         bool is_ours = false;
 
-        rc = is_own(operands[i], &is_ours, err);
+        rc = ks_text_in_is_hdf5(operands[i], &is_ours, err);
         n_own += is_ours;
     }
     if (rc < 0)

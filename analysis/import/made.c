@@ -350,15 +350,9 @@ static int next_flat(struct ks_made *m, size_t row, struct ks_err *err)
 
 static bool is_hdf5(const char *path)
 {
-    struct ks_text_in in = { 0 };
-    const char *head;
-    size_t n = 0;
-    bool is_one = ks_text_in_open(&in, path, NULL) == 0 &&
-                  ks_text_in_head(&in, &head, &n, NULL) == 0 && n >= 8 &&
-                  memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0;
+    bool is_one = false;
 
-    ks_text_in_close(&in);
-    return is_one;
+    return ks_text_in_is_hdf5(path, &is_one, NULL) == 0 && is_one;
 }
 
 bool ks_made_is_hdf5_table(const char *path)

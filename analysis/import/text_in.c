@@ -144,6 +144,22 @@ int ks_text_in_head(struct ks_text_in *in, const char **head_out, size_t *n_out,
     return 0;
 }
 
+int ks_text_in_is_hdf5(const char *path, bool *out, struct ks_err *err)
+{
+    static const char magic[] = "\x89HDF\r\n\x1a\n";
+    struct ks_text_in in = { 0 };
+    const char *head;
+    size_t n;
+    int rc = ks_text_in_open(&in, path, err);
+
+    if (rc == 0)
+        rc = ks_text_in_head(&in, &head, &n, err);
+    if (rc == 0)
+        *out = n >= sizeof(magic) - 1 && memcmp(head, magic, sizeof(magic) - 1) == 0;
+    ks_text_in_close(&in);
+    return rc;
+}
+
 int ks_text_in_digest(struct ks_text_in *in, char hex_out[65], struct ks_err *err)
 {
     struct ks_sha256 sha;

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,9 @@ int ks_text_in_peek(struct ks_text_in *in, struct ks_err *err);
 /* The beginning of the file, before anything was taken: at most 64 KiB, NUL-terminated. */
 int ks_text_in_head(struct ks_text_in *in, const char **head_out, size_t *n_out,
                     struct ks_err *err);
+
+/* Whether a file begins as one of HDF5 does. Errors: as ks_text_in_open(), and KS_ENOMEM. */
+int ks_text_in_is_hdf5(const char *path, bool *out, struct ks_err *err);
 
 /* Reads what is left, and gives the digest of the whole as 64 hex digits. */
 int ks_text_in_digest(struct ks_text_in *in, char hex_out[65], struct ks_err *err);

@@ -17,7 +17,7 @@
 /* Exit codes of every program (DESIGN section 9); ks_code_exit() gives them for errors. */
 enum ks_exit {
     KS_EXIT_OK = 0,        /* every cell ok, aliased, unsupported or skipped */
-    KS_EXIT_LOOK = 1,      /* complete, but some cells need a look */
+    KS_EXIT_LOOK = 1,      /* complete, but some cells need a look, or gathering failed */
     KS_EXIT_INPUT = 2,     /* usage or input error */
     KS_EXIT_INCOMPLETE = 3 /* resumable */
 };

@@ -4,34 +4,56 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool ks_process_start(pid_t pid, uint64_t *start_out)
+#define SKIP_8 " %*s %*s %*s %*s %*s %*s %*s %*s "
+
+/* One read is enough: the kernel gives the file in one piece. */
+static bool read_stat(pid_t pid, char *text, size_t cap)
 {
-    char path[64], state = 'Z';
-    unsigned long long start = 0;
-    const char *rest;
-    struct ks_buf b;
+    char path[64];
+    ssize_t n;
 
     snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-    ks_buf_init(&b);
-    if (ks_file_read(path, &b, NULL) < 0)
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
         return false;
-    /* The name in parentheses may hold anything, a parenthesis too: count from the last one. */
-    rest = strrchr(ks_buf_text(&b), ')');
-    if (!rest || sscanf(rest,
-                        ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
-                        "%*d %llu",
-                        &state, &start) != 2)
-        state = 'Z';
-    ks_buf_release(&b);
-    if (state == 'Z' || state == 'X')
+    n = read(fd, text, cap - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+bool ks_process_read(pid_t pid, struct ks_process *out)
+{
+    char text[1024], *after = NULL, *name = NULL;
+    struct ks_process p = { .pid = pid };
+
+    /* The name may hold spaces and brackets: fields are counted from the last bracket. */
+    if (read_stat(pid, text, sizeof(text)))
+        after = strrchr(text, ')');
+    if (after)
+        name = strchr(text, '(');
+    if (!name || sscanf(after, ") %c %d %d" SKIP_8 SKIP_8 "%" SCNu64, &p.state, &p.parent, &p.group,
+                        &p.started) != 4)
         return false;
-    *start_out = start;
+    snprintf(p.name, sizeof(p.name), "%.*s", (int)(after - name - 1), name + 1);
+    *out = p;
+    return true;
+}
+
+bool ks_process_start(pid_t pid, uint64_t *start_out)
+{
+    struct ks_process p;
+
+    if (!ks_process_read(pid, &p) || p.state == 'Z' || p.state == 'X')
+        return false;
+    *start_out = p.started;
     return true;
 }
 

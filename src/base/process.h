@@ -9,8 +9,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Start time in clock ticks (field 22 of /proc/PID/stat); false when no such process runs. A zombie
- * does not run. */
+struct ks_process {
+    pid_t pid, parent, group;
+    char state;       /* R S D T Z X ... */
+    char name[16];    /* cut to 15 bytes by the kernel */
+    uint64_t started; /* in clock ticks since boot: tells processes with the same number apart */
+};
+/* What /proc/PID/stat says; false when there is no such process. A zombie is one. Allocates
+ * nothing. */
+bool ks_process_read(pid_t pid, struct ks_process *out);
+/* When it was started, as above; false when no such process runs. A zombie does not run. */
 bool ks_process_start(pid_t pid, uint64_t *start_out);
 
 /* This host and boot, cut to `cap`. "" when unknown. */

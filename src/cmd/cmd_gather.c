@@ -2,6 +2,7 @@
 /* cmd_gather.c - ksweep gather: writes results.h5 from journals and prints the totals */
 #include "base/file.h"
 #include "cmd/cmd_util.h"
+#include "cmd/status_file.h"
 #include "store/store.h"
 
 #include <inttypes.h>
@@ -83,6 +84,10 @@ static int gather(struct ks_call *call, struct ks_err *err)
                           err);
     if (rc == 0)
         rc = ks_store_gather(call->operands, n, file, NULL, &totals, err);
+    if (rc < 0)
+        return rc;
+    if (n == 1 && !c->file)
+        rc = ks_status_gathered(call->operands[0], totals.n_found_need_look, err);
     if (rc < 0)
         return rc;
     warn(&env->log, &totals);

@@ -7,19 +7,13 @@
 #include "cmd/plan_binding.h"
 #include "cmd/plan_codes.h"
 #include "cmd/plan_nodes.h"
+#include "cmd/plan_text.h"
 #include "grid/grid.h"
 #include "grid/plain.h"
 #include "grid/programs.h"
-#include "mpi/alias.h"
-#include "mpi/progress.h"
 #include "mpi/prune.h"
-#include "mpi/refusals.h"
-#include "sched/cost.h"
-#include "sched/eta.h"
-#include "sched/sched.h"
 #include "topo/topo.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,26 +121,6 @@ static const struct ks_opt opts[] = {
 };
 #undef AT
 
-static void print_seconds(const char *what, double s)
-{
-    char text[32];
-    ks_progress_time(s, text, sizeof(text));
-    ks_cmd_printf("%s %s", what, text);
-}
-
-static void print_problems(const struct ks_grid *g, const struct ks_plan_codes *k, bool is_all)
-{
-    uint32_t n = is_all || g->n_problems < 10 ? g->n_problems : 10;
-    ks_cmd_printf("\n%5s  %-32s %9s %8s %9s\n", "order", "problem", "Gflop", "uses", "instances");
-    for (uint32_t i = 0; i < n; i++) {
-        const struct ks_problem p = ks_problem_table_get(&g->problems, i);
-        ks_cmd_printf("%5u  %-32.32s %9.3f %8lld %9u\n", i + 1, p.name, ks_problem_flops(&p) * 1e-9,
-                      (long long)p.count, ks_plan_n_supported(g, k, i));
-    }
-    if (n < g->n_problems)
-        ks_cmd_printf("       ... and %u more (--list)\n", g->n_problems - n);
-}
-
 /* GPUs are on other hosts, mostly. */
 static uint32_t default_devices(const struct ks_job *job, struct ks_err *err)
 {
@@ -154,174 +128,27 @@ static uint32_t default_devices(const struct ks_job *job, struct ks_err *err)
     return !ks_job_is_gpu(job) && ks_topo_read(&host, err) == 0 ? host.n_cores : 1;
 }
 
-static void print_aliases(const struct ks_grid *g, const struct ks_plan_codes *k,
-                          uint64_t n_aliased)
+/* All of it as a person reads it. */
+static void put_text(const struct ks_grid *g, const struct ks_plan_codes *k,
+                     const struct ks_plan_totals *t, const struct config *c, uint32_t devices,
+                     uint32_t per_node, struct ks_buf *to)
 {
-    if (k->is_sim)
-        return;
-    if (k->why[0]) {
-        ks_cmd_printf("how many of them share machine code is not known: %s\n", k->why);
-        return;
+    const unsigned width = ks_cmd_width();
+    struct ks_buf lines;
+    ks_buf_init(&lines);
+    if (ks_job_runs_programs(&g->job))
+        ks_plan_programs_text(g, &lines);
+    else
+        ks_plan_text(g, k, t, devices, &lines);
+    ks_cmd_wrap(to, ks_buf_text(&lines), width);
+    ks_plan_problems_text(g, k, c->is_list, width, to);
+    if (c->per_node || c->walltime_ms) {
+        ks_buf_clear(&lines);
+        ks_buf_printf(&lines, "\n");
+        ks_plan_nodes_text(&t->work, per_node, c->walltime_ms * 1e-3, &lines);
+        ks_cmd_wrap(to, ks_buf_text(&lines), width);
     }
-    ks_cmd_printf("%llu of them need not be measured: they have the machine code of another "
-                  "instance (%u groups",
-                  (unsigned long long)n_aliased, k->aliases.n_groups);
-    if (k->n_built < g->n_instances)
-        ks_cmd_printf(" among the %u of %u instances that are built", k->n_built, g->n_instances);
-    ks_cmd_printf(")\n");
-}
-
-static void print_pruned(const struct ks_grid *g, const struct ks_plan_codes *k, uint64_t n_pruned)
-{
-    if (g->job.prune.by != KS_PRUNE_SPILL)
-        return;
-    if (k->why[0] || k->is_sim)
-        ks_cmd_printf("cells of kernels that spill registers will be left out; which these are is "
-                      "known after the build\n");
-    else
-        ks_cmd_printf("%llu are left out: their kernels spill registers (a share of %g is measured "
-                      "as control)\n",
-                      (unsigned long long)n_pruned, g->job.prune.control);
-}
-
-static bool has_exclude(const struct ks_job *job)
-{
-    for (uint32_t i = 0; i < job->n_problems; i++)
-        if (job->problems[i].n_exclude > 0)
-            return true;
-    return false;
-}
-
-/* Of a grid in which nothing can run. */
-static const char *first_reason(const struct ks_grid *g)
-{
-    for (uint32_t ip = 0; ip < g->n_problems; ip++)
-        for (uint32_t ii = 0; ii < g->n_instances; ii++)
-            if (ks_grid_has_cell(g, ip, ii))
-                return ks_grid_unsupported(g, ip, ii);
-    return "";
-}
-
-/* An instance's own test says so, which is part of its code. */
-static void print_refusals(const struct ks_plan_codes *k, const struct ks_plan_totals *t,
-                           uint32_t n_instances)
-{
-    const char *why = k->why[0] ? k->why : k->why_refusals;
-    if (k->is_sim || !t->n_runnable)
-        return;
-    if (why[0])
-        ks_cmd_printf("how many more the instances reject is not known: %s", why);
-    else
-        ks_cmd_printf("%s%llu more are unsupported: the instance rejects the problem",
-                      k->refusals.stride > 1 ? "about " : "", (unsigned long long)t->n_refused);
-    if (!why[0] && k->n_built < n_instances)
-        ks_cmd_printf(" (of the %u of %u instances that are built)", k->n_built, n_instances);
-    ks_cmd_printf("\n");
-}
-
-static void print_size(const struct ks_grid *g, const struct ks_plan_codes *k,
-                       const struct ks_plan_totals *t)
-{
-    unsigned long long cells = ks_grid_n_cells(g);
-    unsigned long long pairs = (unsigned long long)g->n_problems * g->n_instances;
-    uint32_t n_idle = ks_grid_n_idle_instances(g);
-    ks_cmd_printf("%u problems x %u instances", g->n_problems, g->n_instances);
-    if (cells == pairs)
-        ks_cmd_printf(" = %llu cells", cells);
-    else
-        ks_cmd_printf(", %llu of %llu pairs are cells", cells, pairs);
-    ks_cmd_printf("; %llu cannot run on %s\n", cells - t->n_runnable,
-                  strcmp(g->job.device.arch, "native") ? g->job.device.arch : "this host");
-    if (cells && !t->n_runnable)
-        ks_cmd_printf("for instance: %s\n", first_reason(g));
-    print_refusals(k, t, g->n_instances);
-    if (t->n_without)
-        ks_cmd_printf(
-            "%u problems have no cell: no instance computes their direction, dtype, layout and "
-            "number of dimensions\n",
-            t->n_without);
-    if (n_idle)
-        ks_cmd_printf(
-            "%u instances have no cell: no problem has their operator, direction, dtype, layout "
-            "and number of dimensions\n",
-            n_idle);
-}
-
-/* Nothing is known of a run before it has ended. */
-static void print_programs(const struct ks_grid *g, const struct ks_plan_codes *k, bool is_all)
-{
-    uint32_t most_s = 0;
-    for (uint32_t i = 0; i < g->job.n_kernels; i++)
-        if (g->job.kernels[i].program->timeout_s > most_s)
-            most_s = g->job.kernels[i].program->timeout_s;
-    ks_cmd_printf("%s%s%s\n", g->job.name, g->job.why[0] ? ": " : "", g->job.why);
-    ks_cmd_printf("%u problems x %u runs of programs = %llu cells\n", g->n_problems, g->n_instances,
-                  (unsigned long long)ks_grid_n_cells(g));
-    ks_cmd_printf("The number of rows and the time of a run are only known after the run; each run "
-                  "is stopped after %u s (timeout_s).\n",
-                  most_s);
-    print_problems(g, k, is_all);
-}
-
-/* By the formula of the log and of `ksweep status`, before anything is known. */
-static void print_time(const struct ks_grid *g, const struct ks_plan_codes *k,
-                       const struct ks_plan_totals *t, uint32_t devices)
-{
-    const struct ks_eta_work w = { .cells_s = t->cells_s,
-                                   .error = ks_sched_guess_error(g->n_problems),
-                                   .visits_s = t->visits_s,
-                                   .n_devices = devices };
-    struct ks_eta_time time = ks_eta_left(&(struct ks_eta){ .busy_s = 0 }, &w);
-    uint32_t n_missing = k->is_sim ? 0 : g->n_instances - k->n_built;
-    print_seconds("about", t->work.work_s);
-    ks_cmd_printf(" of device time;");
-    print_seconds(" on", time.left_s);
-    ks_cmd_printf(" with %u device%s", devices, devices == 1 ? "" : "s");
-    ks_cmd_printf(" (");
-    print_seconds("from", time.low_s);
-    print_seconds(" to", time.high_s);
-    ks_cmd_printf(" before anything is measured)");
-    if (n_missing)
-        print_seconds(", builds of about", ks_eta_builds_s(n_missing, 0, 0, devices));
-    ks_cmd_printf("%s\n", n_missing ? " not counted" : "");
-}
-
-static double mib(double bytes)
-{
-    return bytes / (1 << 20);
-}
-
-static void print_disk(const struct ks_plan_work *t)
-{
-    ks_cmd_printf(
-        "about %.1f MiB of disk for the results; %.1f MiB if every cell takes all samples, "
-        "retries and rounds of the job (lost hosts and --retry add to it)",
-        mib(t->disk_bytes), mib(t->most_disk_bytes));
-    if (t->cache_bytes > 0)
-        ks_cmd_printf("; about %.1f MiB for builds in the cache", mib(t->cache_bytes));
-    ks_cmd_printf("\n");
-}
-
-static void print_plan(const struct ks_grid *g, const struct ks_plan_codes *k,
-                       const struct ks_plan_totals *t, uint32_t devices, bool is_all)
-{
-    ks_cmd_printf("%s%s%s\n", g->job.name, g->job.why[0] ? ": " : "", g->job.why);
-    print_size(g, k, t);
-    if (has_exclude(&g->job)) /* none is news, too: of lists of another dtype or layout */
-        ks_cmd_printf("%u problems of the lists are left out by 'exclude'\n", g->n_left_out);
-    print_pruned(g, k, t->n_pruned);
-    print_aliases(g, k, t->n_aliased);
-    print_time(g, k, t, devices);
-    if (t->visits_s > 0) {
-        print_seconds("about", t->visits_s);
-        ks_cmd_printf(" of it for visits, which measure contenders again (at most %u rounds)\n",
-                      g->job.rounds.max);
-    }
-    print_disk(&t->work);
-    ks_cmd_printf("Devices take problems in the order below (uses x flop); a device finishes a "
-                  "problem before it takes the next.\n");
-    ks_cmd_printf("A worker is replaced after %u cells (isolate.batch).\n", g->job.isolate.batch);
-    print_problems(g, k, is_all);
+    ks_buf_release(&lines);
 }
 
 static int show(const struct ks_grid *g, const struct ks_plan_codes *k, const struct config *c,
@@ -334,14 +161,8 @@ static int show(const struct ks_grid *g, const struct ks_plan_codes *k, const st
     ks_buf_init(&b);
     if (c->json)
         ks_plan_nodes_json(&t.work, per_node, c->walltime_ms * 1e-3, &b);
-    else if (ks_job_runs_programs(&g->job))
-        print_programs(g, k, c->is_list);
     else
-        print_plan(g, k, &t, devices, c->is_list);
-    if (!c->json && (c->per_node || c->walltime_ms)) {
-        ks_buf_printf(&b, "\n");
-        ks_plan_nodes_text(&t.work, per_node, c->walltime_ms * 1e-3, &b);
-    }
+        put_text(g, k, &t, c, devices, per_node, &b);
     int rc = ks_emit(&b, NULL, err);
     ks_buf_release(&b);
     return rc < 0 ? rc : t.n_runnable > t.n_refused ? KS_EXIT_OK : KS_EXIT_LOOK;

@@ -171,9 +171,9 @@ static uint32_t slurm_time_ms(uint32_t grace_ms)
 }
 
 /* totals_out: zero unless the results were gathered. */
-static int gather(const struct ks_log *log, const struct ks_run_options *o,
-                  const struct ks_run_result *r, const char *command, bool *done_out,
-                  struct ks_store_totals *totals_out)
+static void gather(const struct ks_log *log, const struct ks_run_options *o,
+                   struct ks_run_result *r, const char *command, bool *done_out,
+                   struct ks_store_totals *totals_out)
 {
     char path[1100];
     const char *dirs[1] = { r->dir };
@@ -186,16 +186,18 @@ static int gather(const struct ks_log *log, const struct ks_run_options *o,
                 "the results are not gathered, which would take about %.0f s, longer than --grace; "
                 "run: %s",
                 expected_s, command);
-        return 0;
+        return;
     }
     ks_chaos(&(struct ks_chaos){ .rank = 0 }, KS_CHAOS_GATHER);
     int rc = ks_path_join(path, sizeof(path), r->dir, "results.h5", &err);
     if (rc == 0)
         rc = ks_store_gather(dirs, 1, path, NULL, totals_out, &err);
     *done_out = rc == 0;
-    if (rc < 0)
-        ks_logf(log, KS_ERROR, "%s; the journal is intact, try again with: %s", err.text, command);
-    return rc;
+    r->n_found_need_look = totals_out->n_found_need_look;
+    if (rc == 0)
+        return;
+    ks_logf(log, KS_ERROR, "%s; the journal is intact, try again with: %s", err.text, command);
+    snprintf(r->gather_error, sizeof(r->gather_error), "%s", err.text);
 }
 
 static void print_result(const struct ks_run_result *r, const struct ks_store_totals *t,
@@ -245,13 +247,12 @@ static int end_rank0(const struct ks_log *log, const struct ks_run_options *o,
     bool is_gathered;
     ks_buf_init(&command);
     ks_shell_words(&command, (const char *[]){ "ksweep", "gather", r->dir, NULL });
-    int rc = gather(log, o, r, ks_buf_text(&command), &is_gathered, &totals);
+    gather(log, o, r, ks_buf_text(&command), &is_gathered, &totals);
     ks_buf_release(&command);
     /* A run that is ok may have printed a row with a wrong result: only the rows tell. */
-    if ((rc < 0 || totals.n_found_need_look) && r->exit == KS_EXIT_OK)
-        r->exit = KS_EXIT_LOOK;
+    r->exit = ks_run_result_exit(r);
     ks_chaos(&(struct ks_chaos){ .rank = 0 }, KS_CHAOS_RENAME);
-    rc = ks_status_write(r, err);
+    int rc = ks_status_write(r, err);
     print_result(r, &totals, is_gathered);
     return rc < 0 ? rc : r->exit;
 }
@@ -269,7 +270,7 @@ static int on_exists(void *arg, const char *dir, struct ks_err *err)
             err, KS_EEXIST,
             "'%s' exists and is not the directory of a run: choose another one with --out", dir);
     ks_buf_init(&command);
-    if (ks_status_exit(dir, NULL) <= KS_EXIT_LOOK) {
+    if (ks_status_exit(dir) <= KS_EXIT_LOOK) {
         ks_buf_printf(&command, "ksweep-analyze report ");
         ks_path_join(journal, sizeof(journal), dir, "results.h5", NULL);
         ks_shell_put(&command, journal);
@@ -311,7 +312,8 @@ static int run_rank(struct ks_cmd_env *env, struct ks_run_options *o, struct ks_
     int rc;
     o->parent_fd = is_first ? ks_parent_link_open() : -1;
     rc = end_rank(env, o, is_first, ks_run(o, env->warden, &env->log, r, err), r, err);
-    ks_farewell_end(r->farewell);
+    if (r->farewell)
+        r->is_clean = ks_farewell_end(r->farewell);
     ks_parent_link_exit(o->parent_fd, rc < 0 ? ks_code_exit(rc) : rc);
     if (rc != 0 && r->is_clean && is_first)
         ks_launch_outlive_others(); /* else mpirun tells those that are just leaving, and fails */

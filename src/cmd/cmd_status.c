@@ -2,6 +2,7 @@
 /* cmd_status.c - ksweep status: counts, remaining time and owner of a run, from its journal */
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "cmd/cmd_util.h"
 #include "cmd/program_results.h"
 #include "cmd/status_file.h"
@@ -49,7 +50,7 @@ static const struct ks_opt opts[] = {
 struct view {
     const char *dir;
     struct ks_ledger_counts n;
-    uint64_t n_cells, n_pending, n_again;
+    uint64_t n_cells, n_pending;
     bool has_rounds;          /* the job asks for visits */
     uint64_t n_race_problems; /* whose visits have not ended */
     uint64_t n_remaining;     /* measurements: pending cells, and visits that are expected */
@@ -58,7 +59,7 @@ struct view {
     struct ks_journal_owner owner;
     double rate;                 /* < 0: unknown */
     struct ks_progress progress; /* as rank 0 told last; left_s < 0: not known */
-    int exit_code;
+    struct ks_run_result ended;  /* what status.json says */
     const char *state, *lost_hosts;
 };
 
@@ -167,9 +168,10 @@ static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_
     if (v->has_rounds)
         expect_visits(l, job, guess, v);
     estimate(v);
-    v->exit_code = ks_status_exit(dir, &v->n_again);
+    ks_status_read(dir, &v->ended);
     v->lost_hosts = ks_ledger_lost_hosts(l);
-    v->state = v->n_pending || v->n_again || v->n_race_problems ? "stopped, resumable" : "complete";
+    v->state =
+        v->n_pending || v->ended.n_again || v->n_race_problems ? "stopped, resumable" : "complete";
     if (is_running(v))
         v->state = "running";
     return 0;
@@ -187,13 +189,35 @@ static void print_left(const struct view *v)
     ks_buf_release(&left);
 }
 
+static void print_state(const struct view *v)
+{
+    const struct ks_run_result *r = &v->ended;
+    ks_cmd_printf("%s: %s", v->dir, v->state);
+    if (!is_running(v)) { /* else it has no exit code yet */
+        if (r->exit == KS_EXIT_LOOK && (ks_run_result_needs_look(r) || !r->gather_error[0]))
+            ks_cmd_printf(", some cells need a look");
+        if (r->gather_error[0])
+            ks_cmd_printf(", gathering failed");
+        ks_cmd_printf(" (exit %d)", r->exit);
+    }
+    ks_cmd_printf("\n");
+}
+
+static void print_gather_error(const struct view *v)
+{
+    struct ks_buf command;
+    if (is_running(v) || !v->ended.gather_error[0])
+        return;
+    ks_buf_init(&command);
+    ks_shell_words(&command, (const char *[]){ "ksweep", "gather", v->dir, NULL });
+    ks_cmd_printf("results   %s; try again with: %s\n", v->ended.gather_error,
+                  ks_buf_text(&command));
+    ks_buf_release(&command);
+}
+
 static void print_text(const struct view *v)
 {
-    if (is_running(v)) /* it has no exit code yet */
-        ks_cmd_printf("%s: %s\n", v->dir, v->state);
-    else
-        ks_cmd_printf("%s: %s%s (exit %d)\n", v->dir, v->state,
-                      v->exit_code == KS_EXIT_LOOK ? ", some cells need a look" : "", v->exit_code);
+    print_state(v);
     ks_cmd_printf("cells     %llu of %llu", (unsigned long long)v->n.n_final,
                   (unsigned long long)v->n_cells);
     if (v->rate > 0)
@@ -212,9 +236,9 @@ static void print_text(const struct view *v)
                           (unsigned long long)v->n.outcome[o]);
     if (v->n_pending)
         ks_cmd_printf("  %-16s %llu\n", "pending", (unsigned long long)v->n_pending);
-    if (v->n_again)
+    if (v->ended.n_again)
         ks_cmd_printf("again     %llu of these are still to be measured again\n",
-                      (unsigned long long)v->n_again);
+                      (unsigned long long)v->ended.n_again);
     if (v->n.n_contaminated)
         ks_cmd_printf("contaminated %llu\n", (unsigned long long)v->n.n_contaminated);
     if (v->n.n_controls)
@@ -225,6 +249,7 @@ static void print_text(const struct view *v)
                       (unsigned long long)v->n.n_prune_controls);
     if (v->lost_hosts[0])
         ks_cmd_printf("lost      %s\n", v->lost_hosts);
+    print_gather_error(v);
     ks_cmd_printf("journal   %u segments, %llu frames, %u damaged places, %u incomplete ends\n",
                   v->totals.n_segments, (unsigned long long)v->totals.n_frames,
                   v->totals.n_damaged_places, v->totals.n_torn_tails);
@@ -241,11 +266,11 @@ static int print_json(const struct view *v, struct ks_err *err)
     ks_jw_init(&w, &b, true);
     ks_jw_open(&w, NULL, '{');
     ks_jw_str(&w, "state", v->state);
-    ks_jw_int(&w, "exit", v->exit_code);
+    ks_jw_int(&w, "exit", v->ended.exit);
     ks_jw_u64(&w, "cells", v->n_cells);
     ks_jw_u64(&w, "done", v->n.n_final);
     ks_jw_u64(&w, "pending", v->n_pending);
-    ks_jw_u64(&w, "again", v->n_again);
+    ks_jw_u64(&w, "again", v->ended.n_again);
     ks_jw_u64(&w, "remaining", v->n_remaining);
     if (v->has_rounds) {
         ks_jw_open(&w, "visits", '{');
@@ -268,6 +293,8 @@ static int print_json(const struct view *v, struct ks_err *err)
             ks_jw_u64(&w, ks_outcome_text(o), v->n.outcome[o]);
     ks_jw_close(&w, '}');
     ks_jw_str(&w, "lost_hosts", v->lost_hosts);
+    if (v->ended.gather_error[0])
+        ks_jw_str(&w, "gather_error", v->ended.gather_error);
     ks_jw_u64(&w, "segments", v->totals.n_segments);
     ks_jw_u64(&w, "damaged_places", v->totals.n_damaged_places);
     ks_jw_u64(&w, "torn_tails", v->totals.n_torn_tails);
@@ -336,7 +363,7 @@ static int status(struct ks_call *call, struct ks_err *err)
 
     if (rc < 0)
         return rc;
-    return c->exit_code ? ks_status_exit(dir, NULL) : KS_EXIT_OK;
+    return c->exit_code ? ks_status_exit(dir) : KS_EXIT_OK;
 }
 
 const struct ks_command ks_cmd_status = {

@@ -3,12 +3,17 @@
 #include "cmd/cmd_util.h"
 
 #include "base/text.h"
+#include "base/wrap.h"
+#include "mpi/launch.h"
 #include "mpi/seat.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { INDENT = 4 }; /* of the rest of a long line */
 
 static int open_grid(struct ks_warden *warden, const char *path, const char *backend,
                      const char *arch, struct ks_job *job, struct ks_grid *grid_out,
@@ -54,22 +59,64 @@ static size_t trailing(const char *fmt)
     return k;
 }
 
-void ks_cmd_printf(const char *fmt, ...)
+static void put(struct ks_buf *to, const char *fmt, va_list ap)
 {
     const size_t before = leading(fmt), after = fmt[before] ? trailing(fmt) : 0;
+    struct ks_buf b;
+
+    ks_buf_init(&b);
+    ks_buf_vprintf(&b, fmt, ap);
+    if (ks_buf_ok(&b) && b.len >= before + after) {
+        const char *text = ks_buf_text(&b);
+
+        ks_buf_put(to, text, before);
+        ks_text_put(to, text + before, b.len - before - after, KS_LINES_NONE);
+        ks_buf_put(to, text + b.len - after, after);
+    }
+    ks_buf_release(&b);
+}
+
+void ks_cmd_put(struct ks_buf *to, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    put(to, fmt, ap);
+    va_end(ap);
+}
+
+void ks_cmd_printf(const char *fmt, ...)
+{
     struct ks_buf b;
     va_list ap;
 
     ks_buf_init(&b);
     va_start(ap, fmt);
-    ks_buf_vprintf(&b, fmt, ap);
+    put(&b, fmt, ap);
     va_end(ap);
-    if (ks_buf_ok(&b) && b.len >= before + after) {
-        const char *text = ks_buf_text(&b);
-
-        (void)fwrite(text, 1, before, stdout);
-        (void)ks_text_write(stdout, text + before, b.len - before - after, KS_LINES_NONE);
-        (void)fwrite(text + b.len - after, 1, after, stdout);
-    }
+    if (ks_buf_ok(&b))
+        (void)fwrite(ks_buf_text(&b), 1, b.len, stdout);
     ks_buf_release(&b);
+}
+
+unsigned ks_cmd_width(void)
+{
+    const bool is_shown = isatty(STDOUT_FILENO) && !ks_launch_is_live();
+
+    return is_shown ? ks_wrap_width(STDOUT_FILENO) : 0;
+}
+
+void ks_cmd_wrap(struct ks_buf *to, const char *lines, unsigned width)
+{
+    struct ks_buf line;
+
+    ks_buf_init(&line);
+    for (size_t n; *lines; lines += n + (lines[n] == '\n')) {
+        n = strcspn(lines, "\n");
+        ks_buf_clear(&line);
+        ks_buf_put(&line, lines, n);
+        ks_wrap_put(to, ks_buf_text(&line), 0, INDENT, width);
+        ks_buf_put(to, lines + n, lines[n] == '\n');
+    }
+    ks_buf_release(&line);
 }

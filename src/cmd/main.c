@@ -52,8 +52,8 @@ static const struct ks_program program = {
     .version = KSWEEP_VERSION,
     .build = KSWEEP_BUILD BACKENDS,
     .notes = "Results go to standard output, everything else to standard error.\nExit status: 0 "
-             "success, 1 complete but some cells need a look, 2 usage or input error, 3 "
-             "incomplete, can be resumed.",
+             "success, 1 complete but some cells need a look or gathering failed, 2 usage or input "
+             "error, 3 incomplete, can be resumed.",
     .commands = commands,
     .open = open_env,
     .close = close_env,

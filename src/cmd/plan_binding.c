@@ -3,6 +3,7 @@
 #include "cmd/plan_binding.h"
 
 #include "base/buf.h"
+#include "base/wrap.h"
 #include "cmd/cmd_util.h"
 #include "mpi/net.h"
 #include "json/json.h"
@@ -14,6 +15,11 @@
 
 #define START_MS 60000u /* as ksweep run waits for MPI */
 #define END_MS   5000u
+
+enum {
+    TABLE_COLUMNS = 88, /* of the map */
+    INDENT = 4          /* of a rank's facts in a list */
+};
 
 /* What rank 0 is told of each rank. Plain data. */
 struct row {
@@ -73,7 +79,12 @@ static const char *or_dash(const char *text)
     return text[0] ? text : "-";
 }
 
-static void put_text(const struct row *rows, uint32_t n, struct ks_buf *to)
+static const char *far_text(const struct row *r)
+{
+    return r->is_far ? "  (far from its device)" : "";
+}
+
+static void put_table(const struct row *rows, uint32_t n, struct ks_buf *to)
 {
     ks_buf_printf(to, "%4s  %-16s %-14s %-20s %-10s %-6s %s\n", "rank", "host", "role", "device",
                   "cores", "memory", "spare cores");
@@ -81,8 +92,32 @@ static void put_text(const struct row *rows, uint32_t n, struct ks_buf *to)
         const struct row *r = &rows[i];
         ks_buf_printf(to, "%4u  %-16s %-14s %-20s %-10s %-6s %s%s\n", r->rank, r->host, r->role,
                       or_dash(r->pci[0] ? r->pci : r->device), or_dash(r->cores), or_dash(r->numa),
-                      or_dash(r->spare), r->is_far ? "  (far from its device)" : "");
+                      or_dash(r->spare), far_text(r));
     }
+}
+
+/* The same for a terminal that is too narrow for it. */
+static void put_list(const struct row *rows, uint32_t n, unsigned width, struct ks_buf *to)
+{
+    char facts[400];
+    for (uint32_t i = 0; i < n; i++) {
+        const struct row *r = &rows[i];
+        ks_buf_printf(to, "rank %u on %s: %s\n%*s", r->rank, r->host, r->role, INDENT, "");
+        snprintf(facts, sizeof(facts), "device %s, cores %s, memory %s, spare cores %s%s",
+                 or_dash(r->pci[0] ? r->pci : r->device), or_dash(r->cores), or_dash(r->numa),
+                 or_dash(r->spare), far_text(r));
+        ks_wrap_put(to, facts, INDENT, INDENT, width);
+        ks_buf_u8(to, '\n');
+    }
+}
+
+static void put_text(const struct row *rows, uint32_t n, struct ks_buf *to)
+{
+    const unsigned width = ks_cmd_width();
+    if (!width || width >= TABLE_COLUMNS)
+        put_table(rows, n, to);
+    else
+        put_list(rows, n, width, to);
     for (uint32_t i = 0; i < n; i++)
         if (rows[i].unused[0])
             ks_buf_printf(to, "%s: no rank measures on %s\n", rows[i].host, rows[i].unused);
@@ -117,20 +152,14 @@ static void put_json(const struct row *rows, uint32_t n, struct ks_buf *to)
 
 static int print_map(struct ks_net *net, const struct row *mine, bool is_json, struct ks_err *err)
 {
-    uint32_t n = ks_net_size(net);
-    bool is_first = ks_net_rank(net) == 0;
-    struct row *rows = calloc(is_first ? n : 1, sizeof(*rows));
+    void *rows = NULL;
     struct ks_buf text;
-    if (!rows) /* the others wait for this one until their alarm */
-        return ks_fail(err, KS_ENOMEM, "out of memory");
-    ks_net_gather(net, mine, sizeof(*mine), rows);
-    if (!is_first) {
-        free(rows);
-        return 0;
-    }
+    int rc = ks_net_gather(net, mine, sizeof(*mine), &rows, err);
+    if (rc < 0 || !rows)
+        return rc;
     ks_buf_init(&text);
-    (is_json ? put_json : put_text)(rows, n, &text);
-    int rc = ks_emit(&text, NULL, err);
+    (is_json ? put_json : put_text)(rows, ks_net_size(net), &text);
+    rc = ks_emit(&text, NULL, err);
     ks_buf_release(&text);
     free(rows);
     return rc;

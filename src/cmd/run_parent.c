@@ -151,7 +151,7 @@ static int conclude(const struct ks_log *log, const struct ks_front_end *end,
     const struct stamp now = stamp_of(dir);
 
     if (!is_same(before, &now))
-        return ks_status_exit(dir, NULL);
+        return ks_status_exit(dir);
     if (end->rank0_exit >= 0)
         return end->rank0_exit;
     if (end->n_signals)

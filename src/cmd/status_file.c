@@ -30,12 +30,15 @@ int ks_status_write(const struct ks_run_result *r, struct ks_err *err)
     ks_jw_u64(&w, "pending", r->n_pending);
     ks_jw_u64(&w, "again", r->n_again);
     ks_jw_u64(&w, "contaminated", r->n_contaminated);
+    ks_jw_u64(&w, "rows_need_look", r->n_found_need_look);
     ks_jw_open(&w, "outcomes", '{');
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)
         if (r->outcome[o])
             ks_jw_u64(&w, ks_outcome_text(o), r->outcome[o]);
     ks_jw_close(&w, '}');
     ks_jw_str(&w, "lost_hosts", r->lost_hosts);
+    if (r->gather_error[0])
+        ks_jw_str(&w, "gather_error", r->gather_error);
     ks_jw_u64(&w, "journal_bytes", ks_store_journal_bytes(r->dir));
     ks_jw_close(&w, '}');
     ks_buf_printf(&b, "\n");
@@ -55,19 +58,27 @@ static uint64_t number_at(const struct ks_json *doc, const struct ks_node *obj, 
     return n && ks_node_int(doc, n, &v, NULL) == 0 && v > 0 ? (uint64_t)v : 0;
 }
 
-static void take_numbers(const struct ks_json *doc, struct ks_run_result *r)
+static void text_at(const struct ks_json *doc, const char *key, char *out, size_t cap)
+{
+    const struct ks_node *n = ks_node_at(ks_json_root(doc), key);
+    const char *text = "";
+    if (n && ks_node_str(doc, n, &text, NULL) == 0)
+        snprintf(out, cap, "%s", text);
+}
+
+/* All but the exit code and the reason. */
+static void take_counts(const struct ks_json *doc, struct ks_run_result *r)
 {
     const struct ks_node *root = ks_json_root(doc), *outcomes = ks_node_at(root, "outcomes");
-    const struct ks_node *hosts = ks_node_at(root, "lost_hosts");
-    const char *text = "";
     r->n_cells = number_at(doc, root, "cells");
     r->n_pending = number_at(doc, root, "pending");
     r->n_again = number_at(doc, root, "again");
     r->n_contaminated = number_at(doc, root, "contaminated");
+    r->n_found_need_look = number_at(doc, root, "rows_need_look");
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)
         r->outcome[o] = number_at(doc, outcomes, ks_outcome_text(o));
-    if (hosts && ks_node_str(doc, hosts, &text, NULL) == 0)
-        snprintf(r->lost_hosts, sizeof(r->lost_hosts), "%s", text);
+    text_at(doc, "lost_hosts", r->lost_hosts, sizeof(r->lost_hosts));
+    text_at(doc, "gather_error", r->gather_error, sizeof(r->gather_error));
 }
 
 int ks_status_refuse(const char *dir, const char *why, struct ks_err *err)
@@ -82,7 +93,7 @@ int ks_status_refuse(const char *dir, const char *why, struct ks_err *err)
     snprintf(r->dir, sizeof(r->dir), "%s", dir);
     if (ks_path_join(path, sizeof(path), dir, "status.json", NULL) == 0 &&
         ks_json_open(path, &doc, NULL) == 0)
-        take_numbers(doc, r);
+        take_counts(doc, r);
     ks_json_close(doc);
     int rc = ks_status_write(r, err);
     free(r);
@@ -127,25 +138,43 @@ static bool is_newer_journal(const char *dir, const struct ks_json *doc, const s
     return newest_segment(dir, &journal) && is_later(journal, status->st_mtim);
 }
 
-int ks_status_exit(const char *dir, uint64_t *n_again_out)
+void ks_status_read(const char *dir, struct ks_run_result *out)
 {
     char path[1200];
     struct stat st;
     struct ks_json *doc = NULL;
-    int64_t code = KS_EXIT_INCOMPLETE, n_again = 0;
-    if (n_again_out)
-        *n_again_out = 0;
+    int64_t code;
+    *out = (struct ks_run_result){ .exit = KS_EXIT_INCOMPLETE };
     snprintf(path, sizeof(path), "%.1100s/status.json", dir);
     if (stat(path, &st) < 0 || ks_json_open(path, &doc, NULL) < 0)
-        return KS_EXIT_INCOMPLETE;
-    const struct ks_node *root = ks_json_root(doc);
-    if (is_newer_journal(dir, doc, &st) ||
-        ks_node_int(doc, ks_node_at(root, "exit"), &code, NULL) < 0 || code < 0 ||
-        code > KS_EXIT_INCOMPLETE)
-        code = KS_EXIT_INCOMPLETE;
-    else if (n_again_out && ks_node_int(doc, ks_node_at(root, "again"), &n_again, NULL) == 0 &&
-             n_again > 0)
-        *n_again_out = (uint64_t)n_again;
+        return;
+    const struct ks_node *exit = ks_node_at(ks_json_root(doc), "exit");
+    if (!is_newer_journal(dir, doc, &st) && ks_node_int(doc, exit, &code, NULL) == 0 && code >= 0 &&
+        code <= KS_EXIT_INCOMPLETE) {
+        out->exit = (int)code;
+        snprintf(out->dir, sizeof(out->dir), "%s", dir);
+        text_at(doc, "reason", out->reason, sizeof(out->reason));
+        take_counts(doc, out);
+    }
     ks_json_close(doc);
-    return (int)code;
+}
+
+int ks_status_exit(const char *dir)
+{
+    struct ks_run_result r;
+    ks_status_read(dir, &r);
+    return r.exit;
+}
+
+int ks_status_gathered(const char *dir, uint64_t n_found_need_look, struct ks_err *err)
+{
+    struct ks_run_result r;
+    ks_status_read(dir, &r);
+    if (!r.gather_error[0])
+        return 0;
+    r.gather_error[0] = '\0';
+    r.n_found_need_look = n_found_need_look;
+    if (r.exit == KS_EXIT_LOOK)
+        r.exit = ks_run_result_exit(&r);
+    return ks_status_write(&r, err);
 }

@@ -12,10 +12,15 @@
 /* By temporary file, fsync and rename. */
 int ks_status_write(const struct ks_run_result *r, struct ks_err *err);
 
-/* The exit code in it; KS_EXIT_INCOMPLETE when it is missing, unreadable or older than the journal.
- * n_again_out, if not NULL: cells with an outcome that are still to be measured again, as it says;
- * 0 where it is not to be trusted. */
-int ks_status_exit(const char *dir, uint64_t *n_again_out);
+/* ks_status_read() - what it says.
+ * @out [out] exit, reason, dir, counts, lost hosts and gather_error; exit KS_EXIT_INCOMPLETE and
+ *   nothing else where the file is missing, unreadable or older than the journal */
+void ks_status_read(const char *dir, struct ks_run_result *out);
+int ks_status_exit(const char *dir); /* its exit status alone */
+
+/* The results of DIR were gathered by a later command. If gathering them had failed, the file no
+ * longer says so. n_found_need_look: as in struct ks_store_totals. */
+int ks_status_gathered(const char *dir, uint64_t n_found_need_look, struct ks_err *err);
 
 /* Of a run that was refused with an input error: exit 2 and why; the numbers are those of the
  * status that was there, 0 without one. Scripts that requeue what is incomplete must not go on with

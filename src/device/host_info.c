@@ -2,6 +2,7 @@
 /* host_info.c - the CPU's model, architecture level, last-level cache and machine id */
 #include "device/host_info.h"
 
+#include "base/cpu_level.h"
 #include "base/file.h"
 
 #include <ctype.h>
@@ -11,43 +12,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-bool ks_host_has_word(const char *text, const char *word)
-{
-    size_t n = strlen(word);
-
-    for (const char *p = strstr(text, word); p != NULL; p = strstr(p + n, word)) {
-        if ((p == text || p[-1] == ' ') && (p[n] == '\0' || p[n] == ' '))
-            return true;
-    }
-    return false;
-}
-
-static bool has_all(const char *text, const char *const *words)
-{
-    for (; *words != NULL; words++) {
-        if (!ks_host_has_word(text, *words))
-            return false;
-    }
-    return true;
-}
-
-const char *ks_host_arch_level(const char *flags)
-{
-    /* /proc/cpuinfo's spellings: pni is SSE3, abm stands for LZCNT. */
-    static const char *const v2[] = { "cx16",   "lahf_lm", "popcnt", "pni",
-                                      "sse4_1", "sse4_2",  "ssse3",  NULL };
-    static const char *const v3[] = { "avx", "avx2", "bmi1",  "bmi2", "f16c",
-                                      "fma", "abm",  "movbe", NULL };
-    static const char *const v4[] = { "avx512f",  "avx512bw", "avx512cd",
-                                      "avx512dq", "avx512vl", NULL };
-
-    if (!has_all(flags, v2))
-        return "x86-64";
-    if (!has_all(flags, v3))
-        return "x86-64-v2";
-    return has_all(flags, v4) ? "x86-64-v4" : "x86-64-v3";
-}
 
 void ks_host_cpuinfo_value(const char *cpuinfo, const char *key, char *out, size_t cap)
 {
@@ -152,7 +116,7 @@ void ks_host_info_read(int cpu, struct ks_host_info *out)
     ks_host_cpuinfo_value(cpuinfo, "model name", out->model, sizeof(out->model));
     ks_host_cpuinfo_value(cpuinfo, "flags", flags, sizeof(flags));
     snprintf(out->arch, sizeof(out->arch), "%.31s",
-             strcmp(u.machine, "x86_64") == 0 ? ks_host_arch_level(flags) : u.machine);
+             strcmp(u.machine, "x86_64") == 0 ? ks_cpu_level_of(flags) : u.machine);
     ks_file_first_line("/etc/machine-id", out->machine_id, sizeof(out->machine_id));
     out->cache_bytes = last_level_cache(cpu);
 }

@@ -4,16 +4,8 @@
 #define KS_DEVICE_HOST_INFO_H
 
 #include <sched.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* The x86-64 micro-architecture level ("x86-64" to "x86-64-v4") that a flags line of /proc/cpuinfo
- * grants. Source: x86-64 psABI 1.0, table 3.1. */
-const char *ks_host_arch_level(const char *flags);
-
-/* Whether a list of words separated by blanks has that one. */
-bool ks_host_has_word(const char *text, const char *word);
 
 /* The beginning of /proc/cpuinfo, as much as fits: the first processors' blocks are enough. "" when
  * it cannot be read. */

@@ -2,6 +2,7 @@
 /* host_limits.c - upper bounds of cores' arithmetic and memory rates, from flags, caches, clocks */
 #include "device/host_limits.h"
 
+#include "base/cpu_level.h"
 #include "base/file.h"
 #include "device/host_info.h"
 #include "device/host_peak.h"
@@ -47,7 +48,7 @@ double ks_host_flops_per_cycle(const char *cpuinfo)
 
     ks_host_cpuinfo_value(cpuinfo, "flags", flags, sizeof(flags));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (ks_host_has_word(flags, rows[i].flag))
+        if (ks_cpu_flags_has(flags, rows[i].flag))
             most = fmax(most, rows[i].flops * (rows[i].is_wide ? wide : 1.0));
     return most;
 }

@@ -2,21 +2,15 @@
 /* cpu_flags.c - the CPU's flags, of this host or of a level of x86-64 */
 #include "grid/cpu_flags.h"
 
+#include "base/cpu_level.h"
 #include "base/file.h"
 #include "base/opt.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Source: System V ABI, AMD64 supplement, section 3.1.1; words as Linux prints them. */
-#define LEVEL_1 "fpu cx8 cmov mmx fxsr sse sse2 syscall lm"
-#define LEVEL_2 LEVEL_1 " cx16 lahf_lm popcnt pni ssse3 sse4_1 sse4_2"
-#define LEVEL_3 LEVEL_2 " avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"
-#define LEVEL_4 LEVEL_3 " avx512f avx512bw avx512cd avx512dq avx512vl"
-
-static const char *const arch_names[] = { "native",    "x86-64",    "x86-64-v2",
-                                          "x86-64-v3", "x86-64-v4", NULL };
-static const char *const arch_flags[] = { NULL, LEVEL_1, LEVEL_2, LEVEL_3, LEVEL_4 };
+static const char native[] = "native";
 
 static int set_text(struct ks_buf *out, const char *text, size_t n, struct ks_err *err)
 {
@@ -59,34 +53,33 @@ static int read_native(struct ks_buf *flags_out, struct ks_err *err)
     return rc < 0 ? ks_err_context(err, rc, "/proc/cpuinfo") : 0;
 }
 
-int ks_cpu_flags_read(const char *arch, struct ks_buf *flags_out, struct ks_err *err)
+static int refuse(const char *arch, struct ks_err *err)
 {
-    const char *near;
+    const char *names[KS_CPU_LEVELS + 2] = { native };
+    char known[128] = "native";
 
-    if (strcmp(arch, arch_names[0]) == 0)
-        return read_native(flags_out, err);
-    for (size_t i = 1; arch_names[i]; i++)
-        if (strcmp(arch, arch_names[i]) == 0)
-            return set_text(flags_out, arch_flags[i], strlen(arch_flags[i]), err);
-    near = ks_nearest(arch, arch_names);
-    return ks_fail(err, KS_EINVAL,
-                   "unknown arch '%s' for backend host%s%s%s; known: native, x86-64, x86-64-v2, "
-                   "x86-64-v3, x86-64-v4",
-                   arch, near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
+    for (size_t i = 0; i < KS_CPU_LEVELS; i++) {
+        const size_t at = strlen(known);
+        names[i + 1] = ks_cpu_levels[i].name;
+        snprintf(known + at, sizeof(known) - at, ", %s", names[i + 1]);
+    }
+    const char *near = ks_nearest(arch, names);
+    return ks_fail(err, KS_EINVAL, "unknown arch '%s' for backend host%s%s%s; known: %s", arch,
+                   near ? ", did you mean '" : "", near ? near : "", near ? "'" : "", known);
 }
 
-bool ks_cpu_flags_has(const char *flags, const char *flag)
+int ks_cpu_flags_read(const char *arch, struct ks_buf *flags_out, struct ks_err *err)
 {
-    size_t n = strlen(flag);
+    size_t i = 0;
 
-    while (*flags) {
-        size_t word;
-
-        flags += strspn(flags, " \t\n");
-        word = strcspn(flags, " \t\n");
-        if (word == n && n > 0 && strncmp(flags, flag, n) == 0)
-            return true;
-        flags += word;
-    }
-    return false;
+    if (strcmp(arch, native) == 0)
+        return read_native(flags_out, err);
+    while (i < KS_CPU_LEVELS && strcmp(arch, ks_cpu_levels[i].name) != 0)
+        i++;
+    if (i == KS_CPU_LEVELS)
+        return refuse(arch, err);
+    ks_buf_clear(flags_out);
+    for (size_t k = 0; k <= i; k++)
+        ks_buf_printf(flags_out, "%s%s", k ? " " : "", ks_cpu_levels[k].flags);
+    return ks_buf_ok(flags_out) ? 0 : ks_fail(err, KS_ENOMEM, "no memory for CPU flags");
 }

@@ -2,6 +2,7 @@
 /* missing.c - finds what keeps an instance from running: CPU flags, architecture, no plug-in */
 #include "grid/missing.h"
 
+#include "base/cpu_level.h"
 #include "grid/arch.h"
 #include "grid/cpu_flags.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* chaos.h - named points at which tests end or stop this process, for real, by a signal.
- * KSWEEP_CHAOS="NAME:N[:stop][@RANK]" kills (SIGKILL) or stops (SIGSTOP) this process at its N-th
- * passage of point NAME. Unset in production: one getenv per passage of points that are rare. */
+/* chaos.h - named points at which tests end, stop or hold up this process.
+ * KSWEEP_CHAOS="NAME:N[:stop|:sleep=SECONDS][@RANK][,...]" kills (SIGKILL) or stops (SIGSTOP) this
+ * process, or lets the calling thread sleep, at its N-th passage of point NAME. Unset in
+ * production: one getenv per passage of points that are rare. */
 #ifndef KS_MPI_CHAOS_H
 #define KS_MPI_CHAOS_H
 
@@ -17,6 +18,7 @@ enum ks_chaos_point {
     KS_CHAOS_END,   /* between the goodbye and MPI_Finalize */
     KS_CHAOS_SEND,  /* a rank is about to hand out a part of a pack */
     KS_CHAOS_FETCH, /* a piece of a pack has come */
+    KS_CHAOS_BYE,   /* a rank was dismissed and is about to say goodbye */
     KS_CHAOS_N
 };
 

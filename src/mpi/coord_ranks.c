@@ -119,8 +119,8 @@ static int take_back(struct ks_coord *c, uint32_t from, struct ks_err *err)
     ks_logf(c->c.log, KS_WARN,
             "rank %u on %s is back; its pending records are accepted, but it gets no more cells",
             from, r->host);
-    ks_net_recall(c->c.net, from);
-    int rc = ks_coord_send(c, from, KS_F_MSG_DRAIN, c->is_over_sent, c->is_over_sent, err);
+    (void)ks_net_recall(c->c.net, from);
+    int rc = ks_coord_send(c, from, KS_F_MSG_DRAIN, c->is_over_sent, 0, err);
     return rc < 0
                ? rc
                : ks_coord_event(
@@ -200,7 +200,7 @@ int ks_coord_dismiss(struct ks_coord *c, struct ks_err *err)
             continue;
         if (ks_coord_is_alive(r)) /* nobody waits for one that was lost before */
             r->state = RANK_LEAVING;
-        rc = ks_coord_send(c, i, KS_F_MSG_DRAIN, 1, c->n_lost > 0, err);
+        rc = ks_coord_send(c, i, KS_F_MSG_DRAIN, 1, 0, err);
     }
     return rc;
 }

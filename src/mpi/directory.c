@@ -421,12 +421,7 @@ void ks_directory_result(const struct ks_directory *d, const struct ks_coord *c,
     snprintf(out->dir, sizeof(out->dir), "%s", d->path);
     snprintf(out->reason, sizeof(out->reason), "%s", ks_coord_reason(c));
     snprintf(out->lost_hosts, sizeof(out->lost_hosts), "%s", ks_ledger_lost_hosts(d->ledger));
-    out->exit = out->n_contaminated ? 1 : 0;
-    for (uint32_t o = 1; o < KS_O_LIMIT; o++)
-        if (n.outcome[o] && ks_outcome_needs_look(o))
-            out->exit = 1;
-    if (out->n_pending || out->n_again)
-        out->exit = 3;
+    out->exit = ks_run_result_exit(out);
 }
 
 int ks_directory_close(struct ks_directory *d, struct ks_err *err)

@@ -49,22 +49,46 @@ struct ks_net {
     uint64_t progress_ns; /* last call of ks_net_progress */
 };
 
-static int exchange_cards(struct ks_net *n, void *host, const struct ks_bind_card *card,
-                          struct ks_err *err)
+/* Of this rank: the cards of its host, one more to send, and a peer each. */
+static int allocate(struct ks_net *n, struct ks_err *err)
 {
-    struct ks_bind_card *mine = malloc(sizeof(*mine));
-    n->cards = calloc(n->n_local, sizeof(*n->cards));
-    if (!mine || !n->cards) {
-        free(mine);
-        return ks_fail(err, KS_ENOMEM, "net: out of memory");
+    n->n_peers = n->rank == 0 ? n->size : 1;
+    n->cards = calloc((size_t)n->n_local + 1, sizeof(*n->cards));
+    n->peers = calloc(n->n_peers, sizeof(*n->peers));
+    for (uint32_t i = 0; n->peers && i < n->n_peers; i++) {
+        ks_buf_init(&n->peers[i].out);
+        ks_frame_reader_init(&n->peers[i].in);
     }
-    *mine = *card;
-    mine->rank = n->rank;
-    n->cards[0] = *mine;
-    if (n->mpi)
-        n->mpi->host_allgather(host, mine, (int)sizeof(*mine), n->cards);
-    free(mine);
-    return 0;
+    bool has_all = n->cards && n->peers;
+    for (uint32_t i = 0; has_all && i < n->n_peers; i++) {
+        struct peer *p = &n->peers[i];
+        bool is_self = n->rank == 0 && i == 0;
+        p->n_slots = n->rank == 0 ? KS_NET_OUTSTANDING : KS_NET_REPORTING;
+        p->slots = is_self ? NULL : calloc(p->n_slots, sizeof(*p->slots));
+        has_all = is_self || p->slots;
+    }
+    return has_all ? 0
+                   : ks_fail(err, KS_ENOMEM, "rank %u: out of memory for messages of %u ranks",
+                             n->rank, n->size);
+}
+
+/* Collective: where one failed, all return the code and the text of the lowest one that did. */
+static int agree(const struct ks_net *n, int rc, struct ks_err *err)
+{
+    int has_all = 0, who = 0;
+    struct {
+        int code;
+        char text[sizeof(err->text)];
+    } why = { .code = rc };
+    if (!n->mpi)
+        return rc;
+    n->mpi->smallest(rc < 0 ? 0 : 1, (int)n->rank, &has_all, &who);
+    if (has_all)
+        return rc;
+    if (rc < 0)
+        memcpy(why.text, err->text, sizeof(why.text));
+    n->mpi->bcast(&why, (int)sizeof(why), who);
+    return ks_fail(err, why.code, "%s", why.text);
 }
 
 static void give_up(int signo)
@@ -74,6 +98,17 @@ static void give_up(int signo)
     (void)signo;
     (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
     _exit(ks_code_exit(KS_ETIMEOUT));
+}
+
+static void exchange_cards(struct ks_net *n, void *host, const struct ks_bind_card *card)
+{
+    struct ks_bind_card *mine = &n->cards[n->n_local];
+    *mine = *card;
+    mine->rank = n->rank;
+    if (n->mpi)
+        n->mpi->host_allgather(host, mine, (int)sizeof(*mine), n->cards);
+    else
+        n->cards[0] = *mine;
 }
 
 static int start_mpi(struct ks_net *n, uint32_t start_ms, const struct ks_bind_card *card,
@@ -99,7 +134,9 @@ static int start_mpi(struct ks_net *n, uint32_t start_ms, const struct ks_bind_c
     n->size = (uint32_t)place.size;
     n->local_rank = (uint32_t)local;
     n->n_local = (uint32_t)n_local;
-    rc = exchange_cards(n, host, card, err);
+    rc = agree(n, allocate(n, err), err); /* else the others would wait for this one's card */
+    if (rc == 0)
+        exchange_cards(n, host, card);
     ks_segment_hide("/proc/self/maps", n->local_rank, n->segment, sizeof(n->segment));
     mpi->host_close(host);
     mpi->version(version, sizeof(version));
@@ -118,61 +155,44 @@ int ks_net_open(uint32_t start_ms, const struct ks_bind_card *card, struct ks_ne
     n->progress_ns = ks_now_ns();
     n->size = n->n_local = 1;
     snprintf(n->text, sizeof(n->text), "none (one process)");
-    int rc = ks_launch_is_live() ? start_mpi(n, start_ms, card, err)
-                                 : exchange_cards(n, NULL, card, err);
+    const bool is_launched = ks_launch_is_live();
+    int rc = is_launched ? start_mpi(n, start_ms, card, err) : allocate(n, err);
     if (rc < 0) {
-        ks_net_close(n, false, 0);
+        (void)ks_net_close(n, n->mpi != NULL, start_ms); /* all of them do */
         return rc;
     }
-    n->n_peers = n->rank == 0 ? n->size : 1;
-    n->peers = calloc(n->n_peers, sizeof(*n->peers));
-    if (!n->peers) {
-        ks_net_close(n, false, 0);
-        return ks_fail(err, KS_ENOMEM, "net: out of memory");
-    }
-    for (uint32_t i = 0; i < n->n_peers; i++) {
-        struct peer *p = &n->peers[i];
-        ks_buf_init(&p->out);
-        ks_frame_reader_init(&p->in);
-        bool is_self = n->rank == 0 && i == 0;
-        p->n_slots = n->rank == 0 ? KS_NET_OUTSTANDING : KS_NET_REPORTING;
-        p->slots = is_self ? NULL : calloc(p->n_slots, sizeof(*p->slots));
-        if (!is_self && !p->slots) {
-            ks_net_close(n, false, 0);
-            return ks_fail(err, KS_ENOMEM, "net: no memory for %u ranks", n->size);
-        }
-    }
+    if (!is_launched)
+        exchange_cards(n, NULL, card);
     *net_out = n;
     return 0;
 }
 
 int ks_net_agree(struct ks_net *n, int rc, struct ks_err *err)
 {
-    int has_all = 0, who = 0;
-    struct {
-        int code;
-        char text[sizeof(err->text)];
-    } why = { .code = rc };
     if (!n->mpi)
         return rc;
-    n->mpi->smallest(rc < 0 ? 0 : 1, (int)n->rank, &has_all, &who);
-    if (!has_all) {
-        if (rc < 0)
-            memcpy(why.text, err->text, sizeof(why.text));
-        n->mpi->bcast(&why, (int)sizeof(why), who);
-        rc = ks_fail(err, why.code, "%s", why.text);
-    }
+    rc = agree(n, rc, err);
     alarm(0);
     signal(SIGALRM, SIG_DFL);
     return rc;
 }
 
-void ks_net_gather(struct ks_net *n, const void *mine, size_t bytes, void *all_out)
+int ks_net_gather(struct ks_net *n, const void *mine, size_t bytes, void **all_out,
+                  struct ks_err *err)
 {
+    void *all = n->rank == 0 ? malloc(bytes * n->size) : NULL;
+    int rc = n->rank == 0 && !all ? ks_fail(err, KS_ENOMEM, "rank 0: out of memory") : 0;
+    rc = agree(n, rc, err);
+    if (rc < 0) {
+        free(all);
+        return rc;
+    }
     if (n->mpi)
-        n->mpi->gather(mine, (int)bytes, all_out);
+        n->mpi->gather(mine, (int)bytes, all);
     else
-        memcpy(all_out, mine, bytes);
+        memcpy(all, mine, bytes);
+    *all_out = all;
+    return 0;
 }
 
 uint32_t ks_net_rank(const struct ks_net *n)
@@ -352,13 +372,15 @@ void ks_net_forget(struct ks_net *n, uint32_t rank)
     pthread_mutex_unlock(&n->lock);
 }
 
-void ks_net_recall(struct ks_net *n, uint32_t rank)
+bool ks_net_recall(struct ks_net *n, uint32_t rank)
 {
     struct peer *p = peer_of(n, rank);
     pthread_mutex_lock(&n->lock);
+    const bool was_forgotten = p && p->is_forgotten;
     if (p)
         p->is_forgotten = false;
     pthread_mutex_unlock(&n->lock);
+    return was_forgotten;
 }
 
 bool ks_net_is_flushed(struct ks_net *n)

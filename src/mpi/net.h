@@ -30,15 +30,19 @@ struct ks_net;
  * chose otherwise; else one rank without MPI. A rank that dies
  * while MPI starts holds the others there for ever, and nothing can call them back: whoever has not
  * started and agreed after start_ms ends its process: exit 3.
- * The ranks of a host exchange their cards; the rank in it is filled in here. */
+ * The ranks of a host exchange their cards; the rank in it is filled in here. Where one rank is out
+ * of memory, all return KS_ENOMEM. */
 int ks_net_open(uint32_t start_ms, const struct ks_bind_card *card, struct ks_net **net_out,
                 struct ks_err *err);
 /* The end of the start-up, once, on every rank: rc of what this rank did so far. Where one failed,
  * all return the code and the text of the lowest one that did. */
 int ks_net_agree(struct ks_net *n, int rc, struct ks_err *err);
-/* Before ks_net_agree(), on every rank: [bytes] of each, in the order of ranks, into all_out of
- * rank 0. */
-void ks_net_gather(struct ks_net *n, const void *mine, size_t bytes, void *all_out);
+/* Before ks_net_agree(), on every rank.
+ * @mine    [in] [bytes]
+ * @all_out [out] on rank 0 [size][bytes] in the order of ranks, owned by the caller; elsewhere NULL
+ * Returns 0; KS_ENOMEM on all ranks where rank 0 has no memory for them: nobody is left waiting. */
+int ks_net_gather(struct ks_net *n, const void *mine, size_t bytes, void **all_out,
+                  struct ks_err *err);
 uint32_t ks_net_rank(const struct ks_net *n);
 uint32_t ks_net_size(const struct ks_net *n);
 uint32_t ks_net_local_rank(const struct ks_net *n); /* among the ranks of this host */
@@ -64,8 +68,9 @@ bool ks_net_can_beat(const struct ks_net *n); /* MPI allows it, and there are ot
 uint64_t ks_net_beat(struct ks_net *n, uint64_t now_ns, uint64_t away_ns);
 /* Nothing more goes to this rank; what it still sends is delivered. */
 void ks_net_forget(struct ks_net *n, uint32_t rank);
-void ks_net_recall(struct ks_net *n, uint32_t rank); /* it was heard of again */
-bool ks_net_is_flushed(struct ks_net *n);            /* everything queued has left this process */
+/* It was heard of again. true: it had been forgotten. */
+bool ks_net_recall(struct ks_net *n, uint32_t rank);
+bool ks_net_is_flushed(struct ks_net *n); /* everything queued has left this process */
 
 /* is_clean: nobody was lost: MPI_Finalize, for at most end_ms: a rank that freezes after its
  * goodbye would hold the others in it for ever. Returns true when MPI is over; else only memory is

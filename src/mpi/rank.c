@@ -157,9 +157,9 @@ int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struc
     if (!r)
         return ks_fail(err, KS_ENOMEM, "rank: out of memory");
     r->c = *c;
-    r->rank = ks_net_rank(c->net);
+    r->rank = r->chaos.rank = ks_net_rank(c->net);
     r->is_sim = ks_job_is(job, KS_BACKEND_VIRTUAL);
-    r->is_clean = r->has_warden = true;
+    r->has_warden = true;
     r->n_owed = 1;
     r->heard_ns = ks_now_ns();
     ks_buf_init(&r->body);
@@ -242,11 +242,11 @@ int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *er
         rc = ks_msg_numbers_get(f->body, f->n, &a, &b, err);
         if (r->agent)
             ks_agent_drain(r->agent);
-        if (r->agent && !a && b)
+        if (r->agent && (a > 1 || (!a && b)))
             ks_agent_stop(r->agent);
         r->is_over |= a != 0;
-        r->is_clean = r->is_clean && (!a || !b);
-        r->is_released |= a > 1 || (a && !b);
+        r->is_released |= a > 1;
+        r->is_clean |= a > 1 && !b;
         return rc;
     case KS_F_MSG_BEAT:
         rc = ks_msg_numbers_get(f->body, f->n, &a, &b, err);
@@ -355,6 +355,7 @@ int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err)
     bool is_idle = !r->agent || ks_agent_is_idle(r->agent);
     if (rc == 0 && r->is_over && is_idle && !r->said_bye) {
         r->said_bye = true;
+        ks_chaos(&r->chaos, KS_CHAOS_BYE);
         rc = send_summary(r, err);
         if (rc == 0)
             rc = ks_rank_send_numbers(r, KS_F_MSG_BYE, 0, 0, err);
@@ -371,17 +372,15 @@ void ks_rank_was_away(struct ks_rank *r, uint64_t ns)
 
 bool ks_rank_is_over(const struct ks_rank *r)
 {
-    if (!r->said_bye)
-        return false;
-    return (r->is_silent && !r->is_clean) || (r->is_released && ks_net_is_flushed(r->c.net));
+    return r->said_bye && (r->is_silent || (r->is_released && ks_net_is_flushed(r->c.net)));
 }
 
 bool ks_rank_is_clean(const struct ks_rank *r)
 {
-    return r->is_clean;
+    return r->is_clean && !r->is_silent;
 }
 
 bool ks_rank_is_abandoned(const struct ks_rank *r)
 {
-    return r->is_silent && (r->is_clean || !r->said_bye);
+    return r->is_silent && !r->said_bye;
 }

@@ -43,9 +43,10 @@ void ks_rank_settle(struct ks_rank *r);
 /* This process was held up or stopped for so long: rank 0 could not be heard meanwhile. */
 void ks_rank_was_away(struct ks_rank *r, uint64_t ns);
 
-/* Said goodbye and flushed; after a loss also: rank 0 has written everything, or is silent. */
+/* Said goodbye, and rank 0 has written everything and released it, or is silent. */
 bool ks_rank_is_over(const struct ks_rank *r);
-bool ks_rank_is_clean(const struct ks_rank *r);     /* nobody was lost as far as rank 0 knows */
+/* Rank 0 released it and had lost nobody: MPI may end in order. Of other ranks than 0. */
+bool ks_rank_is_clean(const struct ks_rank *r);
 bool ks_rank_is_abandoned(const struct ks_rank *r); /* rank 0 fell silent, and was needed */
 /* Its part of what decides when the loop turns next: all but now_ns, woke_ns and is_busy. */
 void ks_rank_pace(const struct ks_rank *r, struct ks_pace *p);

@@ -28,10 +28,12 @@ struct ks_rank {
     struct ks_share_out packs; /* what this rank hands out */
     struct ks_chaos chaos;
     bool has_warden; /* it was alive when last asked */
-    bool is_over, said_bye, is_released, is_clean, said_broken, told_builds;
-    bool is_silent; /* rank 0 has been so for too long */
-    bool has_room;  /* a lease has ended since the bell was thought of */
-    pid_t bell_pid; /* of rank 0, on the same host; 0: elsewhere */
+    bool is_over, said_bye, said_broken, told_builds;
+    bool is_released; /* rank 0 has written everything */
+    bool is_clean;    /* and nobody was lost */
+    bool is_silent;   /* rank 0 has been so for too long */
+    bool has_room;    /* a lease has ended since the bell was thought of */
+    pid_t bell_pid;   /* of rank 0, on the same host; 0: elsewhere */
     uint64_t last_beat_ns, heard_ns;
     struct ks_rank_wakes { /* of this process while its worker took samples on one of its cores */
         uint64_t n, n_switches; /* of the loop; voluntary switches of all threads */

@@ -84,7 +84,6 @@ int ks_rank_take_piece(struct ks_rank *r, const struct ks_frame *f, struct ks_er
     int rc = ks_share_piece_get(f->body, f->n, &p, err);
     if (rc < 0 || !r->fetch.is_on)
         return rc;
-    r->chaos.rank = r->rank;
     ks_chaos(&r->chaos, KS_CHAOS_FETCH);
     rc = ks_share_take(in, &p, ks_now_ns(), &why);
     if (rc == 1)
@@ -115,7 +114,6 @@ int ks_rank_send_pack(struct ks_rank *r, const struct ks_frame *f, struct ks_err
     const struct ks_share_source from = { .get = get_pack, .send = send_piece, .ctx = r };
     struct ks_share_ask a;
     int rc = ks_share_ask_get(f->body, f->n, &a, err);
-    r->chaos.rank = r->rank;
     ks_chaos(&r->chaos, KS_CHAOS_SEND);
     return rc < 0 ? rc : ks_share_answer(&r->packs, &from, &a, err);
 }

@@ -400,29 +400,28 @@ static void name_unused(const struct run *r)
                 r->seat.map.n_unused, r->seat.map.unused);
 }
 
+struct arch_card {
+    char host[64], pci[16], arch[64];
+};
+
 /* What a device says of itself may differ where every rank asks its own. */
 static int check_archs(struct run *r, struct ks_err *err)
 {
-    struct {
-        char host[64], pci[16], arch[64];
-    } mine = { .host = "" }, *all = NULL;
-    const bool is_first = ks_net_rank(r->net) == 0;
-    int rc = 0;
+    struct arch_card mine = { .host = "" };
+    void *cards = NULL;
     gethostname(mine.host, sizeof(mine.host) - 1);
     memcpy(mine.pci, r->seat.device.pci, sizeof(mine.pci));
     memcpy(mine.arch, r->grid.job.device.arch_text, sizeof(mine.arch));
-    all = calloc(is_first ? ks_net_size(r->net) : 1, sizeof(*all));
-    if (!all) /* the others wait for this one until their alarm */
-        return ks_fail(err, KS_ENOMEM, "out of memory");
-    ks_net_gather(r->net, &mine, sizeof(mine), all);
-    for (uint32_t i = 1; is_first && rc == 0 && i < ks_net_size(r->net); i++)
+    int rc = ks_net_gather(r->net, &mine, sizeof(mine), &cards, err);
+    const struct arch_card *all = cards;
+    for (uint32_t i = 1; all && rc == 0 && i < ks_net_size(r->net); i++)
         if (strcmp(all[i].arch, mine.arch) != 0)
             rc =
                 ks_fail(err, KS_EINVAL,
                         "%s: the device at %s is %s, but that of rank 0 on %s is %s: a sweep "
                         "measures one arch, so choose it with --arch and leave out the other hosts",
                         all[i].host, all[i].pci, all[i].arch, mine.host, mine.arch);
-    free(all);
+    free(cards);
     return rc;
 }
 
@@ -511,20 +510,21 @@ static void finish(struct run *r, int rc, struct ks_run_result *out)
     } else if (r->dir) {
         ks_directory_abandon(r->dir);
     }
-    bool is_clean = rc == 0 && ks_rank_is_clean(r->rank) && !ks_rank_is_abandoned(r->rank) &&
-                    !(r->coord && ks_coord_lost_anyone(r->coord));
+    bool is_clean =
+        rc == 0 && (r->coord ? !ks_coord_lost_anyone(r->coord) : ks_rank_is_clean(r->rank));
     is_clean |= r->is_refused;
     if (r->rank && rc == 0 && ks_rank_is_abandoned(r->rank)) {
         ks_logf(r->log, KS_ERROR, "no sign of life from rank 0 for %u ms: this rank exits",
                 r->o->lost_after_ms);
         out->exit = 3;
     }
-    const bool is_awaited = rc == 0 && r->coord && !is_clean;
+    const bool is_awaited = rc == 0 && r->coord;
     ks_rank_destroy(r->rank);
     ks_coord_destroy(r->coord);
     ks_directory_destroy(r->dir);
     if (is_awaited) {
-        out->farewell = ks_farewell_hold(r->net, r->pulse);
+        out->farewell =
+            ks_farewell_hold(r->net, r->pulse, is_clean, (uint64_t)r->o->lost_after_ms * 1000000u);
     } else {
         ks_pulse_stop(r->pulse);
         out->is_clean = ks_net_close(r->net, is_clean, r->o->lost_after_ms);
@@ -548,7 +548,8 @@ static void leave(struct run *r, bool is_begun, struct ks_run_result *out, const
         if (is_begun)
             ks_logf(r->log, KS_ERROR, "%s", err->text);
         out->is_told = is_begun;
-        r->is_refused = ks_farewell_send(r->net, is_anyone_lost ? FLUSH_NS : patience);
+        r->is_refused =
+            ks_farewell_send(r->net, is_anyone_lost, is_anyone_lost ? FLUSH_NS : patience);
         return;
     }
     if (r->net && !is_begun)

@@ -53,12 +53,19 @@ struct ks_run_result {
     char dir[1024];
     uint64_t outcome[KS_O_LIMIT], n_cells, n_pending, n_contaminated;
     uint64_t n_again; /* have an outcome, and were to be measured again: see ks_coord_n_again() */
+    uint64_t n_found_need_look; /* rows that programs printed; known once they are gathered */
+    char gather_error[512];     /* why results.h5 could not be written; "" */
     uint64_t journal_bytes;
     char lost_hosts[512];         /* in this life or an earlier one: "node3 node7" */
     bool by_signal;               /* TERM or USR1 ended it: gather only within the grace */
-    struct ks_farewell *farewell; /* on rank 0 after a loss: for ks_farewell_end, once all is
-                                     written; NULL: nobody waits */
+    struct ks_farewell *farewell; /* on rank 0: for ks_farewell_end, once all is written, which
+                                     then says is_clean; NULL: nobody waits */
 };
+
+/* Whether the outcome of a cell, its contamination or a row of a program needs a look. */
+bool ks_run_result_needs_look(const struct ks_run_result *r);
+/* The exit status that the counts and gather_error stand for (enum ks_exit). */
+int ks_run_result_exit(const struct ks_run_result *r);
 
 /* Blocks until this rank's part is over. Errors on rank 0 are input errors (exit 2) or a journal
  * that cannot be written (exit 3, DIR is resumable). */

@@ -182,7 +182,7 @@ static void turn(struct front *f)
 
 static size_t kill_children(void)
 {
-    struct ks_proc *list = NULL;
+    struct ks_process *list = NULL;
     size_t n = 0, n_killed = 0;
 
     if (ks_proc_children(&list, &n, NULL) < 0)

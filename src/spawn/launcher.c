@@ -17,10 +17,10 @@
 
 pid_t ks_launcher_find(const char *const *names)
 {
-    struct ks_proc p = { .parent = getppid() };
+    struct ks_process p = { .parent = getppid() };
 
     for (int depth = 0; depth < DEPTH && p.parent > 1; depth++) {
-        if (ks_proc_read(p.parent, &p, NULL) < 0)
+        if (!ks_process_read(p.parent, &p))
             return 0;
         for (size_t i = 0; names[i]; i++)
             if (strcmp(p.name, names[i]) == 0)
@@ -30,15 +30,15 @@ pid_t ks_launcher_find(const char *const *names)
 }
 
 /* The same process, by the time it was started: numbers are used again. */
-static bool is_there(const struct ks_proc *launcher)
+static bool is_there(const struct ks_process *launcher)
 {
-    struct ks_proc now;
+    struct ks_process now;
 
-    return ks_proc_read(launcher->pid, &now, NULL) == 0 && now.state != 'Z' &&
+    return ks_process_read(launcher->pid, &now) && now.state != 'Z' &&
            now.started == launcher->started;
 }
 
-static bool ends_within(const struct ks_proc *launcher, uint64_t ns)
+static bool ends_within(const struct ks_process *launcher, uint64_t ns)
 {
     for (uint64_t end = ks_now_ns() + ns; is_there(launcher); ks_sleep_ns(LOOK_NS))
         if (ks_now_ns() > end)
@@ -48,9 +48,9 @@ static bool ends_within(const struct ks_proc *launcher, uint64_t ns)
 
 void ks_launcher_end(pid_t launcher)
 {
-    struct ks_proc p;
+    struct ks_process p;
 
-    if (!launcher || ks_proc_read(launcher, &p, NULL) < 0 || ends_within(&p, PATIENCE_NS))
+    if (!launcher || !ks_process_read(launcher, &p) || ends_within(&p, PATIENCE_NS))
         return;
     (void)kill(launcher, SIGTERM);
     if (!ends_within(&p, BETWEEN_NS))

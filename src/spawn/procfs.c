@@ -7,15 +7,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define SKIP_8 " %*s %*s %*s %*s %*s %*s %*s %*s "
 
 /* One read is enough: the kernel gives these files in one piece. Returns bytes, < 0 when gone. */
 static ssize_t read_small(pid_t pid, const char *name, char *text, size_t cap)
@@ -33,24 +30,6 @@ static ssize_t read_small(pid_t pid, const char *name, char *text, size_t cap)
     if (n >= 0)
         text[n] = '\0';
     return n;
-}
-
-int ks_proc_read(pid_t pid, struct ks_proc *out, struct ks_err *err)
-{
-    char text[1024], *after = NULL, *name = NULL;
-    struct ks_proc p = { .pid = pid };
-
-    /* The name may hold spaces and brackets: fields are counted from the last bracket. */
-    if (read_small(pid, "stat", text, sizeof(text)) > 0)
-        after = strrchr(text, ')');
-    if (after)
-        name = strchr(text, '(');
-    if (!name || sscanf(after, ") %c %d %d" SKIP_8 SKIP_8 "%" SCNu64, &p.state, &p.parent, &p.group,
-                        &p.started) != 4)
-        return ks_fail(err, KS_ENOENT, "no process %d", (int)pid);
-    snprintf(p.name, sizeof(p.name), "%.*s", (int)(after - name - 1), name + 1);
-    *out = p;
-    return 0;
 }
 
 static uint64_t kib_after(const char *text, const char *key)
@@ -89,14 +68,14 @@ uint64_t ks_proc_group_rss_by_scan(pid_t group)
 {
     DIR *dir = opendir("/proc");
     struct ks_proc_memory m;
-    struct ks_proc p;
+    struct ks_process p;
     struct dirent *d;
     uint64_t sum = 0;
 
     while (dir && (d = readdir(dir))) {
         const pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
 
-        if (pid > 0 && ks_proc_read(pid, &p, NULL) == 0 && p.group == group &&
+        if (pid > 0 && ks_process_read(pid, &p) && p.group == group &&
             ks_proc_memory(pid, &m, NULL) == 0)
             sum += m.rss_bytes;
     }
@@ -124,25 +103,25 @@ uint64_t ks_proc_tree_rss(pid_t pid)
 
 static void add_if_child(struct ks_buf *list, pid_t pid, pid_t self)
 {
-    struct ks_proc p;
+    struct ks_process p;
 
-    if (pid > 0 && ks_proc_read(pid, &p, NULL) == 0 && p.parent == self)
+    if (pid > 0 && ks_process_read(pid, &p) && p.parent == self)
         ks_buf_put(list, &p, sizeof(p));
 }
 
-static int give_list(struct ks_buf *list, struct ks_proc **list_out, size_t *n_out,
+static int give_list(struct ks_buf *list, struct ks_process **list_out, size_t *n_out,
                      struct ks_err *err)
 {
     if (!ks_buf_ok(list)) {
         ks_buf_release(list);
         return ks_fail(err, KS_ENOMEM, "out of memory listing processes");
     }
-    *n_out = list->len / sizeof(struct ks_proc);
-    *list_out = (struct ks_proc *)(void *)list->data;
+    *n_out = list->len / sizeof(struct ks_process);
+    *list_out = (struct ks_process *)(void *)list->data;
     return 0;
 }
 
-int ks_proc_children_by_scan(struct ks_proc **list_out, size_t *n_out, struct ks_err *err)
+int ks_proc_children_by_scan(struct ks_process **list_out, size_t *n_out, struct ks_err *err)
 {
     DIR *dir = opendir("/proc");
     pid_t self = getpid();
@@ -158,7 +137,7 @@ int ks_proc_children_by_scan(struct ks_proc **list_out, size_t *n_out, struct ks
     return give_list(&list, list_out, n_out, err);
 }
 
-int ks_proc_children(struct ks_proc **list_out, size_t *n_out, struct ks_err *err)
+int ks_proc_children(struct ks_process **list_out, size_t *n_out, struct ks_err *err)
 {
     char path[64], *at, *end;
     pid_t self = getpid();

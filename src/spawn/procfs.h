@@ -4,25 +4,18 @@
 #define KS_SPAWN_PROCFS_H
 
 #include "base/err.h"
+#include "base/process.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct ks_proc {
-    pid_t pid, parent, group;
-    char state;       /* R S D T Z X ... */
-    char name[16];    /* cut to 15 bytes by the kernel */
-    uint64_t started; /* in ticks since boot: tells processes with the same number apart */
-};
 struct ks_proc_memory {
     uint64_t peak_bytes;       /* VmHWM: most memory resident ever */
     uint64_t peak_space_bytes; /* VmPeak: most address space ever */
     uint64_t rss_bytes;        /* VmRSS: resident now */
 };
 
-/* 0; KS_ENOENT when there is no such process. */
-int ks_proc_read(pid_t pid, struct ks_proc *out, struct ks_err *err);
 /* 0; KS_ENOENT when it is gone or a zombie (which has no memory). */
 int ks_proc_memory(pid_t pid, struct ks_proc_memory *out, struct ks_err *err);
 
@@ -34,8 +27,8 @@ uint64_t ks_proc_group_rss_by_scan(pid_t group);
 
 /* Children of the calling (single-threaded) process, zombies included. *list_out [n] is owned by
  * the caller. Reads /proc/self/task/TID/children; where the kernel has none, all of /proc. */
-int ks_proc_children(struct ks_proc **list_out, size_t *n_out, struct ks_err *err);
-int ks_proc_children_by_scan(struct ks_proc **list_out, size_t *n_out, struct ks_err *err);
+int ks_proc_children(struct ks_process **list_out, size_t *n_out, struct ks_err *err);
+int ks_proc_children_by_scan(struct ks_process **list_out, size_t *n_out, struct ks_err *err);
 
 /* Every child carries KSWEEP_CHILD=<pid of its warden>:<id> in its environment, and so do its
  * descendants. */

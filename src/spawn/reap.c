@@ -36,7 +36,7 @@ static uint32_t mark_of(pid_t pid)
 
 /* The child whose group or mark an orphan carries; NULL when it carries none (it exec'ed with an
  * empty environment). A group's number is not given away while it has a member. */
-static struct ks_child *owner_of(const struct ks_loop *l, const struct ks_proc *p)
+static struct ks_child *owner_of(const struct ks_loop *l, const struct ks_process *p)
 {
     uint32_t mark;
 
@@ -61,14 +61,14 @@ static bool is_new(struct ks_child *c, pid_t pid)
 }
 
 /* Members of a group the warden itself killed are dying, not left over. */
-static bool is_counted(struct ks_child *c, const struct ks_proc *p)
+static bool is_counted(struct ks_child *c, const struct ks_process *p)
 {
     bool is_killed_with_it = p->group == c->pid && c->killed_ns;
 
     return !is_killed_with_it && is_new(c, p->pid);
 }
 
-static void kill_leftover(struct ks_child *c, const struct ks_proc *p)
+static void kill_leftover(struct ks_child *c, const struct ks_process *p)
 {
     if (is_counted(c, p))
         c->n_leftover++;
@@ -81,14 +81,14 @@ static void kill_leftover(struct ks_child *c, const struct ks_proc *p)
  * an owner is blamed on the child that just ended. */
 static bool kill_leftovers(struct ks_loop *l, struct ks_child *c)
 {
-    struct ks_proc *list;
+    struct ks_process *list;
     bool is_clean = true;
     size_t n;
 
     if (ks_proc_children(&list, &n, NULL) < 0)
         return true; /* nothing can be learnt here */
     for (size_t i = 0; i < n; i++) {
-        const struct ks_proc *p = &list[i];
+        const struct ks_process *p = &list[i];
         const struct ks_child *owner;
 
         if (p->state == 'Z' || p->state == 'X' || find_pid(l, p->pid))
@@ -173,7 +173,7 @@ void ks_loop_reap(struct ks_loop *l)
 
 static void kill_everything(const struct ks_loop *l)
 {
-    struct ks_proc *list;
+    struct ks_process *list;
     size_t n;
 
     for (size_t i = 0; i < l->n; i++)

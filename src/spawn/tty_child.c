@@ -100,7 +100,7 @@ int ks_tty_child_start(char *const *words, char *const *env, const char *dir,
  * that have a group or a session of their own. */
 static void kill_all(pid_t group)
 {
-    struct ks_proc *list = NULL;
+    struct ks_process *list = NULL;
     size_t n = 0;
 
     (void)kill(-group, SIGKILL);

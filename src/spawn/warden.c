@@ -273,9 +273,9 @@ int ks_warden_next(struct ks_warden *w, struct ks_child_end *out, struct ks_err 
 
 static bool is_stopped(const struct ks_warden *w)
 {
-    struct ks_proc p;
+    struct ks_process p;
 
-    return ks_proc_read(w->pid, &p, NULL) == 0 && (p.state == 'T' || p.state == 't');
+    return ks_process_read(w->pid, &p) && (p.state == 'T' || p.state == 't');
 }
 
 int ks_warden_watch(struct ks_warden *w, uint64_t now_ns, uint64_t limit_ns, struct ks_err *err)

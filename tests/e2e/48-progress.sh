@@ -107,6 +107,13 @@ like "$(cat plan)" 'MiB if every cell takes all samples, retries and rounds of t
 unlike "$(cat plan)" 'builds in the cache' 'and none for builds that are there'
 like "$(ksweep plan "$tiny_job" --cache none)" '[0-9.]+ MiB for builds in the cache' 'or how much for those that are not'
 like "$(ksweep plan "$tiny_job" --cache none)" 'reject is not known: nothing was built yet' 'or that it does not know'
+for what in '--per-node 2' --show-binding; do
+    # shellcheck disable=SC2086
+    terminal 60 ksweep plan "$tiny_job" --cache none $what | tr -d '\r' >"narrow $what"
+    ok "no line of plan $what is longer than a narrow terminal" awk 'length > 60 { print; exit 1 }' "narrow $what"
+done
+is "$(grep -cE '^    [0-9.]+ Gflop, [0-9]+ uses?, 5 instances$' 'narrow --per-node 2')" 3 'where the problems are a list'
+like "$(cat 'narrow --show-binding')" '^    device [^,]+, cores [0-9,-]+, memory' 'and so are the ranks'
 sed "s#\.\./\.\./kernels#$KSWEEP_SOURCE_DIR/kernels#; s#tiny.csv#$KSWEEP_SOURCE_DIR/tests/data/tiny.csv#" "$tiny_job" >here.json
 most_of() { # RETRIES RETRIES_OF_CONTENTION ROUNDS: most_disk_bytes with them
     python3 - here.json "$@" <<'PY'
@@ -140,6 +147,19 @@ is "$(ksweep status busy | head -n 1)" 'busy: complete, some cells need a look (
 sed 's/"canary": 1e-9/"canary": 100/' busy.json >quiet.json
 rc_is 0 'they are measured again' ksweep run quiet.json --out busy --cache "$tiny_cache" --retry contaminated
 is "$(field busy contaminated)" 0 'and then clean'
+
+# --- no results file
+
+rm busy/results.h5
+mkdir -p busy/results.h5/in_the_way
+rc_is 1 'the results cannot be gathered' ksweep run quiet.json --out busy --cache "$tiny_cache" --resume
+is "$(ksweep status busy | head -n 1)" 'busy: complete, gathering failed (exit 1)' 'status does not blame the cells'
+like "$(ksweep status busy)" '^results .*busy/results.h5.*ksweep gather busy$' 'it says why, and what to do'
+like "$(ksweep status busy --json)" '"gather_error": ".*Is a directory"' 'so does its JSON'
+rm -r busy/results.h5
+rc_is 0 'the cause is removed' ksweep gather busy
+is "$(ksweep status busy | head -n 1)" 'busy: complete (exit 0)' 'and so is the error'
+is "$(exit_of busy)" 0 'from the exit status, too'
 rc_is 2 'a slip in --retry' ksweep run quiet.json --out busy --retry contamnated
 like "$(cat err)" "did you mean 'contaminated'.*known are contaminated, ok" 'names what there is'
 done_testing

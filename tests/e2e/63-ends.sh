@@ -16,6 +16,7 @@ n_alive() { # DIR: ranks of that run that are not stopped
     done | wc -l
 }
 none_is_alive() { [ "$(n_alive "$1")" -eq 0 ]; }
+two_are_alive() { [ "$(n_alive "$1")" -eq 2 ]; }
 is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
 # A rank dies while MPI starts: the others would wait for it for ever.
@@ -39,11 +40,31 @@ for stopped in 2 0; do
     kill -KILL $(pgrep -f "ksweep run .* --out $dir ")
     wait
 done
-is "$(exit_of "$tap_tmp/end2")" 0 'end 2: gathered, and the status says complete'
-ok 'end 2: journal and results.h5 agree' ksweep check "$tap_tmp/end2"
-is "$(exit_of "$tap_tmp/end0")" 3 'end 0: without rank 0 there is no status'
-tiny 0 "$tap_tmp/end0" --resume >"$dir.out" 2>"$dir.err"
-is "$(exit_of "$tap_tmp/end0")" 0 'end 0: and --resume has only to gather'
+for stopped in 2 0; do
+    is "$(exit_of "$tap_tmp/end$stopped")" 0 "end $stopped: gathered, and the status says complete"
+    ok "end $stopped: journal and results.h5 agree" ksweep check "$tap_tmp/end$stopped"
+done
+
+# Rank 0 freezes while the others wait for the results: they wait for --lost-after, not for ever.
+dir=$tap_tmp/held
+KSWEEP_CHAOS=rename:1:stop@0 tiny 3 "$dir" --lost-after 2s >"$dir.out" 2>"$dir.err" &
+ok 'held: the results are written' settles 60 test -s "$dir/results.h5"
+ok 'held: the others are still there when rank 0 freezes' settles 1 two_are_alive "$dir"
+ok 'held: they leave when rank 0 is silent' settles 15 none_is_alive "$dir"
+kill -KILL $(pgrep -f "ksweep run .* --out $dir ")
+wait
+is "$(exit_of "$dir")" 3 'held: without rank 0 there is no status'
+tiny 0 "$dir" --resume >"$dir.out" 2>"$dir.err"
+is "$(exit_of "$dir")" 0 'held: and --resume has only to gather'
+
+# It gathers for longer than --lost-after: they wait.
+dir=$tap_tmp/slow
+KSWEEP_CHAOS=rename:1:sleep=4@0 tiny 3 "$dir" --lost-after 1s >"$dir.out" 2>"$dir.err" &
+ok 'slow: the results are written' settles 60 test -s "$dir/results.h5"
+sleep 2.5
+is "$(n_alive "$dir")" 3 'slow: nobody leaves before the status is written'
+wait
+is "$(exit_of "$dir") $(grep -c 'no sign of life' "$dir.err")" '0 0' 'slow: complete, and nobody was missed'
 
 # A rank whose warden died watches the others, and wakes no more often than they do.
 cat >"$tap_tmp/sim.json" <<EOF

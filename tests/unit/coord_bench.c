@@ -45,9 +45,11 @@ void ks_net_forget(struct ks_net *n, uint32_t rank)
     n->is_forgotten[rank] = true;
 }
 
-void ks_net_recall(struct ks_net *n, uint32_t rank)
+bool ks_net_recall(struct ks_net *n, uint32_t rank)
 {
+    const bool was_forgotten = n->is_forgotten[rank];
     n->is_forgotten[rank] = false;
+    return was_forgotten;
 }
 
 static bool host_compiles(const struct sim *m, uint32_t host)
@@ -254,7 +256,7 @@ int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, 
     } else if (type == KS_F_MSG_DRAIN) {
         ks_buf_printf(&m->told, "drain %u %u %u\n", to, (unsigned)a, (unsigned)b);
         r->is_over |= a != 0;
-        r->is_clean = b == 0;
+        assert_true(a == 0 || (a == 1 && b == 0)); /* it dismisses; farewell.c releases */
         r->is_sent_off |= !a && b;
         r->ready_at = a ? r->ready_at : sim_now();
     } else {

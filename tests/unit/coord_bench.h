@@ -24,7 +24,7 @@ enum sim_state { SIM_ASLEEP, SIM_HERE, SIM_SILENT, SIM_DEAD, SIM_LEFT };
 struct sim_rank {
     enum sim_state state;
     uint32_t host, local, n_local;
-    bool measures, is_broken, is_over, is_clean, is_building, has_own_cache;
+    bool measures, is_broken, is_over, is_building, has_own_cache;
     uint64_t hello_at, wake_at, beat_at, heard_at, built_at, ready_at;
     uint32_t own_cache; /* units, one bit each */
     uint32_t to_build;

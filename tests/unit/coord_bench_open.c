@@ -46,7 +46,6 @@ static void place_ranks(struct sim *m)
         r->host = (uint32_t)ks_rng_below(&m->rng, m->plan.n_hosts);
         r->local = n_local[r->host]++;
         r->measures = r->local > 0 || i > 0;
-        r->is_clean = true;
         r->has_own_cache = m->plan.has_own_caches;
         r->hello_at = sim_now() + (1 + ks_rng_below(&m->rng, 400)) * SIM_MS;
     }

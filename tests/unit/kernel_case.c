@@ -2,6 +2,7 @@
 /* kernel_case.c - holds kernels of the host families to references of one problem, with guards */
 #include "kernel_case.h"
 
+#include "base/cpu_level.h"
 #include "grid/cpu_flags.h"
 #include "grid/domains.h"
 

@@ -291,7 +291,7 @@ static void test_a_rank_comes_back(void **state)
         sim_turn(m);
     assert_int_equal(m->ranks[1].n_acked, n_sent + 2); /* it need not wait */
     sim_run(m, 60);
-    assert_non_null(strstr(ks_buf_text(&m->told), "drain 1 1 1\n"));
+    assert_non_null(strstr(ks_buf_text(&m->told), "drain 1 1 0\n"));
     expect_all(KS_O_OK);
     assert_int_equal(seen().n_returned, 1);
     ks_ledger_counts(m->ledger, &n);

@@ -7,6 +7,7 @@
 /* cmocka.h wants the four above first. */
 #include <cmocka.h>
 
+#include "base/cpu_level.h"
 #include "base/file.h"
 #include "grid/cpu_flags.h"
 #include "grid/family.h"

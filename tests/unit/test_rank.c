@@ -243,6 +243,9 @@ static void test_a_life(void **state)
     assert_false(ks_rank_is_over(b.rank));
     assert_int_equal(tell(&b, KS_F_MSG_DRAIN, 1, 0), 0);
     run_to(&b, "bye 0 0\n");
+    assert_false(ks_rank_is_over(b.rank)); /* it would end rank 0, which still writes the results */
+    assert_false(ks_rank_is_clean(b.rank));
+    assert_int_equal(tell(&b, KS_F_MSG_DRAIN, 2, 0), 0);
     assert_true(ks_rank_is_over(b.rank));
     assert_true(ks_rank_is_clean(b.rank));
     assert_false(ks_rank_is_abandoned(b.rank));
@@ -257,29 +260,48 @@ static void test_leaving_early(void **state)
     begin(&b, "slow_a slow_b slow_c slow_d");
     assert_int_equal(lease(&b, 7), 0);
     run_to(&b, "done slow_a");
-    assert_int_equal(tell(&b, KS_F_MSG_DRAIN, 1, 1), 0);
+    assert_int_equal(tell(&b, KS_F_MSG_DRAIN, 1, 0), 0);
     run_to(&b, "bye 0 0\n");
     assert_true(has(&b, "end 7\n"));
     assert_false(has(&b, "done slow_d"));
-    assert_false(ks_rank_is_clean(b.rank)); /* somebody was lost: no MPI_Finalize */
-    assert_false(ks_rank_is_over(b.rank)); /* it would end rank 0, which still writes the results */
-    assert_int_equal(tell(&b, KS_F_MSG_DRAIN, 2, 0), 0);
+    assert_false(ks_rank_is_over(b.rank));
+    assert_int_equal(tell(&b, KS_F_MSG_DRAIN, 2, 1), 0);
     assert_true(ks_rank_is_over(b.rank));
+    assert_false(ks_rank_is_clean(b.rank)); /* somebody was lost: no MPI_Finalize */
     end(&b);
 }
 
-/* Rank 0 ends after a loss, and cannot say that it has written everything. */
+/* It dies while it writes the results: the others wait for --lost-after, not for ever. */
 static void test_rank_0_is_gone_last(void **state)
 {
     (void)state;
     struct bench b;
     begin(&b, "ok_a");
-    assert_int_equal(tell(&b, KS_F_MSG_DRAIN, 1, 1), 0);
+    assert_int_equal(tell(&b, KS_F_MSG_DRAIN, 1, 0), 0);
     run_to(&b, "bye 0 0\n");
+    const uint64_t now = ks_now_ns();
+    assert_int_equal(ks_rank_step(b.rank, now + LOST_NS / 2, NULL), 0);
     assert_false(ks_rank_is_over(b.rank));
-    assert_int_equal(ks_rank_step(b.rank, ks_now_ns() + LOST_NS * 2, NULL), 0);
+    assert_int_equal(ks_rank_step(b.rank, now + LOST_NS + LOST_NS / 2, NULL), 0);
     assert_true(ks_rank_is_over(b.rank));
+    assert_false(ks_rank_is_clean(b.rank));     /* MPI_Finalize would wait for it */
     assert_false(ks_rank_is_abandoned(b.rank)); /* which is no failure of this rank */
+    end(&b);
+}
+
+/* It was lost and comes back while rank 0 writes the results: its cells are others' by now. */
+static void test_released_while_a_worker_measures(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b, "slow_a slow_b slow_c slow_d");
+    assert_int_equal(lease(&b, 7), 0);
+    run_to(&b, "done slow_a");
+    assert_int_equal(tell(&b, KS_F_MSG_DRAIN, 2, 1), 0);
+    assert_false(ks_rank_is_over(b.rank));
+    run_to(&b, "bye 0 0\n");
+    assert_false(has(&b, "done slow_b a1 ok"));
+    assert_true(ks_rank_is_over(b.rank));
     end(&b);
 }
 
@@ -441,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_a_life),
         cmocka_unit_test(test_leaving_early),
         cmocka_unit_test(test_rank_0_is_gone_last),
+        cmocka_unit_test(test_released_while_a_worker_measures),
         cmocka_unit_test(test_a_broken_device),
         cmocka_unit_test(test_another_device),
         cmocka_unit_test(test_memory_from_anywhere),

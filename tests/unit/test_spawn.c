@@ -307,7 +307,7 @@ static void test_ring(void **state)
 /* Both ways to list children find the same ones. */
 static void test_procfs(void **state)
 {
-    struct ks_proc *list[2] = { NULL, NULL }, p;
+    struct ks_process *list[2] = { NULL, NULL }, p;
     struct ks_proc_memory m;
     size_t n[2] = { 0, 0 };
     struct ks_err err;
@@ -346,7 +346,7 @@ static void test_procfs(void **state)
     assert_true(ks_proc_group_rss_by_scan(getpgrp()) > rss);
     assert_true(ks_proc_tree_rss(dead) == 0);
     assert_int_equal(waitpid(dead, &status, 0), dead);
-    assert_int_equal(ks_proc_read(dead, &p, &err), KS_ENOENT);
+    assert_false(ks_process_read(dead, &p));
     assert_int_equal(ks_proc_mark(living, 1), 0);
     assert_int_equal(ks_proc_mark(dead, 1), 0);
     assert_int_equal(kill(living, SIGKILL), 0);
