@@ -91,7 +91,8 @@ static const struct ks_opt opts[] = {
       .offset = AT(search_problems),
       .def = "2000",
       .arg = "N",
-      .help = "maximum number of problems in the sample on which settings are chosen; 0: all" },
+      .help = "maximum number of problems in the sample on which settings are chosen; 0: all. With "
+              "more problems than that the model has more and deeper trees" },
     { .name = "budget",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(budget_ms),
@@ -206,7 +207,7 @@ static void put_report(const struct job *j, struct ks_buf *to)
                       j->config->warm, j->warm.n_trees, j->warm.model.cells.n_problems);
     ks_buf_printf(to,
                   "model: target %s, depth %u, %zu trees, %zu features, %zu instances, %zu cells; ",
-                  ks_target_name(settings[last->setting].target), settings[last->setting].depth,
+                  ks_target_name(settings[last->setting].target), last->depth,
                   j->warm.n_trees + last->rounds, j->trained.features.n_cols,
                   j->data.cells.n_instances, j->data.cells.n);
     ks_quality_text(&j->card, to);

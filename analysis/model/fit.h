@@ -8,6 +8,7 @@
 #include "analysis/learn/objective.h"
 #include "analysis/learn/pick.h"
 #include "analysis/model/booster.h"
+#include "base/file.h"
 
 /* What is searched over. */
 struct ks_setting {
@@ -15,6 +16,11 @@ struct ks_setting {
     uint32_t depth, n_parallel, max_bin; /* max_bin: a split is between two of so many quantiles */
     double eta, min_child, subsample, colsample, lambda;
 };
+
+/* A tree of more levels may have more nodes than a selector can number (selector_core.h). */
+#define KS_DEPTH_MAX 15
+/* The size of model.json, at most: what ks_file_read() takes. */
+#define KS_MODEL_MAX KS_FILE_MAX
 
 /* Where features come from. */
 struct ks_feature_source {

@@ -297,7 +297,10 @@ static double mean_loss(const struct ks_search *s, uint32_t k, uint32_t outer, u
 
 struct ks_tried ks_search_score(const struct ks_search *s, uint32_t i, uint32_t outer)
 {
-    struct ks_tried t = { .setting = s->setting[i], .rounds = 1, .loss = INFINITY };
+    struct ks_tried t = { .setting = s->setting[i],
+                          .rounds = 1,
+                          .depth = settings[s->setting[i]].depth,
+                          .loss = INFINITY };
 
     for (uint32_t r = 0; r < s->max_rounds; r++) {
         double loss = mean_loss(s, i, outer, r);
@@ -306,6 +309,28 @@ struct ks_tried ks_search_score(const struct ks_search *s, uint32_t i, uint32_t 
             t.loss = loss;
             t.rounds = r + 1;
         }
+    }
+    return t;
+}
+
+/* Bytes of a tree of this depth in model.json, if each leaf is at the bottom. A node takes 75 to 90
+ * bytes. */
+static double most_bytes(uint32_t depth)
+{
+    return 90 * (double)(2u << depth);
+}
+
+struct ks_tried ks_tried_scaled(struct ks_tried t, size_t n_problems, size_t n_sampled)
+{
+    const double ratio = n_sampled ? (double)n_problems / (double)n_sampled : 1;
+
+    if (ratio <= 1)
+        return t;
+    t.rounds = (uint32_t)ceil(t.rounds * sqrt(ratio));
+    for (uint32_t more = (uint32_t)lround(log2(ratio)); more > 0 && t.depth < KS_DEPTH_MAX; more--) {
+        if (t.rounds * most_bytes(t.depth + 1) > (double)KS_MODEL_MAX)
+            break;
+        t.depth++;
     }
     return t;
 }

@@ -56,6 +56,17 @@ static int all_folds(struct run *r, size_t n, int (*task)(void *, size_t, struct
     return ks_parallel_run(&p, err);
 }
 
+static struct ks_setting setting_of(const struct ks_tried *t)
+{
+    const struct ks_setting *settings;
+    struct ks_setting s;
+
+    ks_settings(&settings);
+    s = settings[t->setting];
+    s.depth = t->depth;
+    return s;
+}
+
 /* ---- outer folds ---- */
 
 static int score_fold(struct run *r, uint32_t i, const struct split *s, const struct ks_fit *f,
@@ -82,18 +93,16 @@ static int score_fold(struct run *r, uint32_t i, const struct split *s, const st
 static int fit_fold(struct run *r, uint32_t i, const struct split *s, struct ks_err *err)
 {
     const struct ks_tried *chosen = &r->t->chosen[i];
-    const struct ks_setting *settings;
+    const struct ks_setting setting = setting_of(chosen);
     struct ks_featurizer features;
     struct ks_fit f;
     int rc;
 
-    ks_settings(&settings);
     for (size_t p = 0; p < r->in->cells->n_problems; p++) {
         s->is_held[p] = r->t->fold[p] == i;
         s->is_training[p] = !s->is_held[p];
     }
-    rc = ks_fit_whole(&f, &r->each, &settings[chosen->setting], s->is_training, chosen->rounds,
-                      &features, err);
+    rc = ks_fit_whole(&f, &r->each, &setting, s->is_training, chosen->rounds, &features, err);
     if (rc < 0)
         return rc;
     rc = score_fold(r, i, s, &f, &features, err);
@@ -102,14 +111,9 @@ static int fit_fold(struct run *r, uint32_t i, const struct split *s, struct ks_
     return rc;
 }
 
-/* More problems than the search had bear more trees: by the root of their ratio. */
 static struct ks_tried scaled(const struct run *r, struct ks_tried t)
 {
-    double n_all = (double)r->in->cells->n_problems, n = (double)r->options->search_problems;
-
-    if (n > 0 && n < n_all)
-        t.rounds = (uint32_t)ceil(t.rounds * sqrt(n_all / n));
-    return t;
+    return ks_tried_scaled(t, r->in->cells->n_problems, r->options->search_problems);
 }
 
 static int outer_fold(void *ctx, size_t i, struct ks_err *err)
@@ -148,6 +152,18 @@ static int outer_folds(struct run *r, struct ks_err *err)
 
 /* ---- one class left out ---- */
 
+/* With trees as deep as those of the outer folds. */
+static struct ks_setting first_setting(const struct run *r)
+{
+    const struct ks_setting *settings;
+    struct ks_tried t = { .rounds = r->options->max_rounds };
+
+    ks_settings(&settings);
+    t.depth = settings[t.setting].depth;
+    t = scaled(r, t);
+    return setting_of(&t);
+}
+
 /* Of the other classes fold 0 tells when to stop, so nothing of the class is seen. */
 static void split_off(const struct run *r, uint32_t class_id, const struct split *s)
 {
@@ -175,18 +191,17 @@ static int grow_until_worse(const struct run *r, const struct split *s,
                             struct ks_err *err)
 {
     const struct ks_cells *c = r->in->cells;
-    const struct ks_setting *settings;
+    const struct ks_setting setting = first_setting(r);
     struct ks_fit_rows train = { 0 }, stop = { 0 };
     const struct ks_fit_rows *const watched[] = { &stop };
     uint32_t best = 1, n_max = r->options->max_rounds;
     double least = INFINITY;
     int rc = ks_fit_rows_make(c, features, s->is_training, r->in->use_lost, &train, err);
 
-    ks_settings(&settings);
     if (rc == 0)
         rc = ks_fit_rows_make(c, features, s->is_stop, false, &stop, err);
     if (rc == 0)
-        rc = ks_fit_begin(f, &r->each, &settings[0], features, &train, watched, 1, err);
+        rc = ks_fit_begin(f, &r->each, &setting, features, &train, watched, 1, err);
     for (uint32_t i = 1; rc == 0 && i <= n_max && i < best + r->options->patience; i++) {
         const float *scores = NULL;
         double loss = INFINITY;
@@ -262,16 +277,15 @@ static int class_folds(struct run *r, struct ks_err *err)
 static int last_model(struct run *r, struct ks_err *err)
 {
     struct ks_trained *t = r->t;
-    const struct ks_setting *settings;
+    const struct ks_setting setting = setting_of(&t->last);
     struct split s;
     int rc = split_init(&s, r->in->cells->n_problems, err);
 
-    ks_settings(&settings);
     for (size_t p = 0; rc == 0 && p < r->in->cells->n_problems; p++)
         s.is_training[p] = true;
     if (rc == 0)
-        rc = ks_fit_whole(&t->fit, r->in, &settings[t->last.setting], s.is_training, t->last.rounds,
-                          &t->features, err);
+        rc = ks_fit_whole(&t->fit, r->in, &setting, s.is_training, t->last.rounds, &t->features,
+                          err);
     split_release(&s);
     tell(r, "fitting the model", 1);
     return rc;

@@ -33,9 +33,13 @@ struct ks_train_options {
 };
 
 struct ks_tried { /* by the inner folds */
-    uint32_t setting, rounds;
-    double loss; /* mean of 1 - efficiency */
+    uint32_t setting, rounds, depth; /* depth: levels of its trees, the setting's or more */
+    double loss;                     /* mean of 1 - efficiency */
 };
+/* ks_tried_scaled() - what the search found on n_sampled problems, for n_problems: sqrt(2) times as
+ * many trees and one more level for every doubling, so that a leaf holds as many problems; but no
+ * more levels than a model directory of KS_MODEL_MAX can hold. */
+struct ks_tried ks_tried_scaled(struct ks_tried t, size_t n_problems, size_t n_sampled);
 
 /* Zero-initialised = empty. Picks are by models or baselines that have not seen the problem. */
 struct ks_trained {

@@ -355,6 +355,44 @@ static void search_judges_by_inner_folds(void **state)
     assert_true(t.loss == 1);
 }
 
+/* Trees for more problems than the search had: their number by the root, their levels by the
+ * logarithm of the ratio, as far as a model directory can hold them. */
+static void trees_grow_with_the_problems(void **state)
+{
+    static const struct {
+        size_t n_problems, n_sampled;
+        uint32_t rounds, want_rounds, want_depth;
+    } rows[] = { { 1000, 2000, 100, 100, 8 },    { 1000, 0, 100, 100, 8 },
+                 { 2000, 2000, 100, 100, 8 },    { 3500, 2000, 100, 133, 9 },
+                 { 16000, 2000, 100, 283, 11 },  { 200000, 2000, 334, 3340, 10 },
+                 { 200000, 2000, 20, 200, 14 },  { 1u << 30, 1, 1, 32768, 8 },
+                 { 1u << 20, 1, 1, 1024, 12 } };
+    struct ks_train_options sampled = options;
+    struct ks_fit_input in = { .source = &source, .n_threads = 1, .seed = 1 };
+    struct ks_trained t;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct ks_tried tried = { .rounds = rows[i].rounds, .depth = 8 };
+        const struct ks_tried got = ks_tried_scaled(tried, rows[i].n_problems, rows[i].n_sampled);
+
+        if (got.rounds != rows[i].want_rounds || got.depth != rows[i].want_depth)
+            fail_msg("row %zu: %u trees of %u levels", i, got.rounds, got.depth);
+    }
+    make_cells(&c);
+    in.cells = &c;
+    sampled.search_problems = PROBLEMS / 4;
+    if (ks_train(&in, &sampled, &t, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(t.last.depth, 10);
+    assert_int_equal(t.fit.setting.depth, 10);
+    assert_int_equal(t.chosen[0].depth, 10);
+    ks_trained_release(&t, &source);
+    ks_cells_release(&c);
+}
+
 /* Further trees behind those of a model; of its target only; the same bytes twice; scores of
  * problems that the model has not seen. */
 static void training_continues_a_model(void **state)
@@ -515,6 +553,7 @@ int main(void)
         cmocka_unit_test(scores_of_the_first_rounds),
         cmocka_unit_test(it_learns),
         cmocka_unit_test(search_judges_by_inner_folds),
+        cmocka_unit_test(trees_grow_with_the_problems),
         cmocka_unit_test(training_continues_a_model),
         cmocka_unit_test(directory_comes_back),
     };
