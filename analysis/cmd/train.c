@@ -98,8 +98,11 @@ static const struct ks_opt opts[] = {
       .offset = AT(budget_ms),
       .def = "0",
       .arg = "TIME",
-      .help = "time limit: the search of settings stops after half of it; 0: no limit. The result "
-              "of a search that was stopped depends on the speed of the machine" },
+      .help = "time limit for growing trees: the search of settings stops after half of it, the "
+              "folds' models after three quarters, the model at its end, each with at least one "
+              "tree; 0: no limit. Reading results, computing features and scoring are not "
+              "limited. The result of a training that was stopped depends on the speed of the "
+              "machine" },
     { .name = "weigh-uses",
       .type = KS_OPT_BOOL,
       .offset = AT(use_counts),
@@ -342,6 +345,11 @@ static void note(const struct job *j, struct ks_buf *notes)
                       "ksweep-analyze train: the time limit (--budget) ended the search after %zu "
                       "settings; another run may choose a different one\n",
                       j->trained.n_tried);
+    if (j->trained.is_fit_cut)
+        ks_buf_printf(notes,
+                      "ksweep-analyze train: the time limit (--budget) ended the growth of trees; "
+                      "the model has %u rounds of them, and another run may have more or fewer\n",
+                      j->trained.last.rounds);
 }
 
 static int check(const struct config *c, struct ks_err *err)

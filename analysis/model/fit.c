@@ -147,11 +147,13 @@ void ks_fit_end(struct ks_fit *f)
 }
 
 int ks_fit_whole(struct ks_fit *f_out, const struct ks_fit_input *in,
-                 const struct ks_setting *setting, const bool *is_training, uint32_t n_rounds,
-                 struct ks_featurizer *features_out, struct ks_err *err)
+                 const struct ks_setting *setting, const bool *is_training, uint32_t *rounds_io,
+                 const struct ks_deadline *deadline, struct ks_featurizer *features_out,
+                 struct ks_err *err)
 {
     struct ks_fit_rows train = { 0 };
     struct ks_fit f = { 0 };
+    uint32_t n = 0;
     int rc = in->source->fit(in->source->ctx, in->cells, is_training, features_out, err);
 
     if (rc < 0)
@@ -159,14 +161,15 @@ int ks_fit_whole(struct ks_fit *f_out, const struct ks_fit_input *in,
     rc = ks_fit_rows_make(in->cells, features_out, is_training, in->use_lost, &train, err);
     if (rc == 0)
         rc = ks_fit_begin(&f, in, setting, features_out, &train, NULL, 0, err);
-    if (rc == 0)
-        rc = ks_fit_rounds(&f, n_rounds, err);
+    for (; rc == 0 && n < *rounds_io && (n == 0 || !ks_deadline_is_over(deadline)); n++)
+        rc = ks_fit_rounds(&f, 1, err);
     ks_fit_rows_release(&train);
     if (rc < 0) {
         ks_fit_end(&f);
         in->source->release(features_out);
         return rc;
     }
+    *rounds_io = n;
     *f_out = f;
     return 0;
 }

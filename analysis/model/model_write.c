@@ -180,6 +180,7 @@ static void put_search(const struct writer *w, struct ks_jw *j)
     ks_jw_u64(j, "max_rounds", w->options->max_rounds);
     ks_jw_u64(j, "search_problems", w->options->search_problems);
     ks_jw_bool(j, "is_search_cut_by_budget", t->is_cut);
+    ks_jw_bool(j, "is_fit_cut_by_budget", t->is_fit_cut);
     ks_jw_open(j, "model", '[');
     put_tried(j, &t->last);
     ks_jw_close(j, ']');

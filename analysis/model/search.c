@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/model/search.h"
 #include "analysis/model/parallel.h"
-#include "base/clock.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -57,7 +56,7 @@ static float *curve(const struct ks_search *s, uint32_t i, uint32_t outer, uint3
 /* share: of what the search may take, half of the budget. */
 static bool is_late(const struct run *r, double share)
 {
-    double spent = (double)(ks_now_ns() - r->started_ns) / 1e9;
+    double spent = (double)(ks_train_now_ns(r->options) - r->started_ns) / 1e9;
 
     return r->options->budget_s > 0 && spent > r->options->budget_s / 2 * share;
 }
@@ -247,7 +246,7 @@ int ks_search_run(struct ks_search *s_out, const struct ks_fit_input *in,
                      .options = options,
                      .fold = fold,
                      .is_sampled = malloc(n_problems + 1),
-                     .started_ns = ks_now_ns() };
+                     .started_ns = ks_train_now_ns(options) };
     int rc = 0;
 
     r.n_abreast = ks_parallel_width(n_pairs(s.n_folds), in->n_threads);

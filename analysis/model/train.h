@@ -24,13 +24,17 @@ struct ks_train_options {
     uint32_t target;     /* enum ks_target */
     uint32_t max_rounds, patience;
     size_t search_problems; /* at most so many choose the settings; 0 = all */
-    double budget_s;        /* half of it is for the first setting, no other is begun after that; 0:
-                               no limit */
+    /* Seconds in which trees are grown; 0: no limit. Half of it is for the first setting, no other
+     * is begun after that; three quarters are over when the folds are fitted, seven eighths when
+     * the classes are, each of those that are not fitted at the same time with an equal share. */
+    double budget_s;
     bool has_class_folds;
     void *ctx;
     /* May be NULL. done: 0 to 1. */
     void (*progress)(void *ctx, const char *phase, double done);
+    uint64_t (*now_ns)(void *ctx); /* the clock of the budget; NULL: ks_now_ns() */
 };
+uint64_t ks_train_now_ns(const struct ks_train_options *o);
 
 struct ks_tried { /* by the inner folds */
     uint32_t setting, rounds, depth; /* depth: levels of its trees, the setting's or more */
@@ -41,7 +45,7 @@ struct ks_tried { /* by the inner folds */
  * more levels than a model directory of KS_MODEL_MAX can hold. */
 struct ks_tried ks_tried_scaled(struct ks_tried t, size_t n_problems, size_t n_sampled);
 
-/* Zero-initialised = empty. Picks are by models or baselines that have not seen the problem. */
+/* Zero-initialised = empty. chosen[].rounds, last.rounds: as many as were grown. Picks are by models or baselines that have not seen the problem. */
 struct ks_trained {
     uint8_t *fold;                          /* [n_problems] */
     struct ks_pick *picks[KS_N_CHOOSERS];   /* [n_problems] each; NULL = there is no such chooser */
@@ -53,7 +57,8 @@ struct ks_trained {
     struct ks_tried last;                   /* of the last model */
     struct ks_tried tried[KS_MAX_SETTINGS]; /* [n_tried] over all folds */
     size_t n_tried;
-    bool is_cut; /* the time budget ended the search */
+    bool is_cut;       /* the time budget ended the search */
+    bool is_fit_cut;   /* it ended the growth of a fold's, a class's or the last model's trees */
     struct ks_fit fit;
     struct ks_featurizer features;
 };

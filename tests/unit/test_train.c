@@ -247,6 +247,55 @@ static void budget_bounds_the_first_setting(void **state)
     ks_cells_release(&c);
 }
 
+/* A clock that stands still during the search and is beyond every deadline behind it. */
+static void search_is_done(void *ctx, const char *phase, double done)
+{
+    if (strcmp(phase, "choosing settings") == 0 && done >= 1)
+        *(uint64_t *)ctx = UINT64_MAX / 2;
+}
+
+static uint64_t told_ns(void *ctx)
+{
+    return *(const uint64_t *)ctx;
+}
+
+/* The time is used up behind the search: each fold, each class and the model have one tree. A clock
+ * that does not reach the deadlines changes nothing. */
+static void budget_bounds_the_fits(void **state)
+{
+    uint64_t clock_ns = 1000;
+    struct ks_train_options o = options;
+    struct ks_fit_input in = { .source = &source, .n_threads = 1, .seed = 1 };
+    struct ks_trained whole, same, cut;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    make_cells(&c);
+    in.cells = &c;
+    train(&c, 1, &whole);
+    assert_true(whole.last.rounds > 1 && !whole.is_fit_cut);
+    o.budget_s = 10;
+    o.ctx = &clock_ns;
+    o.now_ns = told_ns;
+    assert_int_equal(ks_train(&in, &o, &same, &err), 0);
+    assert_false(same.is_fit_cut || same.is_cut);
+    assert_int_equal(same.last.rounds, whole.last.rounds);
+    assert_memory_equal(same.scores, whole.scores, c.n * sizeof(float));
+    o.progress = search_is_done;
+    assert_int_equal(ks_train(&in, &o, &cut, &err), 0);
+    assert_true(cut.is_fit_cut && !cut.is_cut);
+    assert_int_equal(cut.last.rounds, 1);
+    for (uint32_t i = 0; i < o.n_folds; i++)
+        assert_int_equal(cut.chosen[i].rounds, 1);
+    for (size_t i = 0; i < c.n_problems; i++)
+        assert_true(cut.has_class_pick[i] == whole.has_class_pick[i]);
+    ks_trained_release(&whole, &source);
+    ks_trained_release(&same, &source);
+    ks_trained_release(&cut, &source);
+    ks_cells_release(&c);
+}
+
 struct counted {
     size_t n_begun, n_told;
 };
@@ -288,7 +337,9 @@ static void scores_of_the_first_rounds(void **state)
     const struct ks_setting *settings;
     struct ks_fit_input in = { .source = &source, .n_threads = 1, .seed = 1 };
     struct ks_fit few, many;
+    const struct ks_deadline never = { .at_ns = 0 };
     struct ks_featurizer of_few, of_many;
+    uint32_t n_few = 3, n_many = 9;
     struct ks_pick picks[PROBLEMS];
     float scores[3][PROBLEMS * INSTANCES];
     struct ks_cells c;
@@ -300,8 +351,8 @@ static void scores_of_the_first_rounds(void **state)
     memset(all, true, sizeof(all));
     in.cells = &c;
     ks_settings(&settings);
-    assert_int_equal(ks_fit_whole(&few, &in, settings, all, 3, &of_few, &err), 0);
-    assert_int_equal(ks_fit_whole(&many, &in, settings, all, 9, &of_many, &err), 0);
+    assert_int_equal(ks_fit_whole(&few, &in, settings, all, &n_few, &never, &of_few, &err), 0);
+    assert_int_equal(ks_fit_whole(&many, &in, settings, all, &n_many, &never, &of_many, &err), 0);
     assert_int_equal(ks_score_problems(few.booster, &of_few, &c, all, picks, scores[0], &err), 0);
     assert_int_equal(ks_score_problems(many.booster, &of_many, &c, all, picks, scores[1], &err), 0);
     ks_booster_score_by(many.booster, 3);
@@ -549,6 +600,7 @@ int main(void)
         cmocka_unit_test(nothing_of_a_fold_judges_it),
         cmocka_unit_test(folds_at_the_same_time),
         cmocka_unit_test(budget_bounds_the_first_setting),
+        cmocka_unit_test(budget_bounds_the_fits),
         cmocka_unit_test(failure_of_a_task_ends_all),
         cmocka_unit_test(scores_of_the_first_rounds),
         cmocka_unit_test(it_learns),
