@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cmd/retime_job.h"
-#include "analysis/cmd/new_dir.h"
 #include "analysis/learn/retime.h"
+#include "base/new_dir.h"
 #include "grid/family.h"
 #include "grid/job.h"
 #include "grid/kernel_export.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cmd/analyze.h"
-#include "analysis/cmd/new_dir.h"
 #include "analysis/learn/objective.h"
 #include "analysis/model/model_dir.h"
 #include "analysis/model/selector.h"
 #include "base/file.h"
+#include "base/new_dir.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -169,13 +169,17 @@ static int put_report(struct job *j, struct ks_buf *to, struct ks_err *err)
 
 /* ---- files ---- */
 
+/* b is empty afterwards. */
 static int put_file(const struct job *j, const char *before, const char *after, struct ks_buf *b,
                     struct ks_err *err)
 {
     char name[256];
+    int rc;
 
     snprintf(name, sizeof(name), "%s%s%s", before, j->config->name, after);
-    return ks_new_dir_put(j->dir, name, b, err);
+    rc = ks_new_dir_put(j->dir, name, b, err);
+    ks_buf_clear(b);
+    return rc;
 }
 
 static int put_exports(struct job *j, struct ks_buf *b, struct ks_err *err)

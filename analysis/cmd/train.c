@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/dataset.h"
-#include "analysis/cmd/new_dir.h"
 #include "analysis/cmd/warm.h"
 #include "analysis/data/view.h"
 #include "analysis/learn/scorecard.h"
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/file.h"
+#include "base/new_dir.h"
 #include "base/text.h"
 
 #include <stdio.h>

@@ -1,34 +1,28 @@
 /* SPDX-License-Identifier: MIT */
+/* model_write.c - a trained model into a new directory */
 #include "analysis/model/model_dir.h"
-#include "base/file.h"
 #include "base/hash.h"
+#include "base/new_dir.h"
 #include "base/text.h"
 #include "grid/problem_class.h"
 #include "json/json.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct writer {
     const struct ks_fit_input *in;
     const struct ks_train_options *options;
     const struct ks_trained *t;
     const struct ks_model_about *about;
-    char dir[4096]; /* a temporary one */
+    char dir[KS_NEW_DIR_BYTES]; /* a temporary one */
 };
 
 static int put_file(const struct writer *w, const char *name, const struct ks_buf *text,
                     struct ks_err *err)
 {
-    char path[4200];
-    int rc = ks_buf_ok(text) ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %s", name);
-
-    if (rc == 0)
-        rc = ks_path_join(path, sizeof(path), w->dir, name, err);
-    return rc == 0 ? ks_file_replace(path, text->data, text->len, err) : rc;
+    return ks_new_dir_put(w->dir, name, text, err);
 }
 
 /* ---- CSV ---- */
@@ -250,30 +244,14 @@ static int put_all(const struct writer *w, struct ks_err *err)
     return rc;
 }
 
-static int make_temporary(struct writer *w, const char *dir, struct ks_err *err)
-{
-    int n = snprintf(w->dir, sizeof(w->dir), "%s.XXXXXX", dir);
-
-    if (n < 0 || (size_t)n >= sizeof(w->dir))
-        return ks_fail(err, KS_EINVAL, "the name of the model directory is too long");
-    if (!mkdtemp(w->dir))
-        return ks_fail_path(err, "making the model directory '%s'", dir);
-    return chmod(w->dir, 0755) ? ks_fail_errno(err, "making '%s'", w->dir) : 0;
-}
-
 int ks_model_write(const char *dir, const struct ks_fit_input *in,
                    const struct ks_train_options *options, const struct ks_trained *t,
                    const struct ks_model_about *about, const struct ks_buf *feature_spec,
                    const struct ks_buf *metrics, struct ks_err *err)
 {
     struct writer w = { in, options, t, about, "" };
-    struct ks_err ignored;
-    int rc;
+    int rc = ks_new_dir_begin(dir, w.dir, err);
 
-    if (ks_path_exists(dir))
-        return ks_fail(err, KS_EEXIST,
-                       "'%s' already exists; remove it, or choose another directory", dir);
-    rc = make_temporary(&w, dir, err);
     if (rc < 0)
         return rc;
     rc = put_all(&w, err);
@@ -281,9 +259,5 @@ int ks_model_write(const char *dir, const struct ks_fit_input *in,
         rc = put_file(&w, "feature_spec.json", feature_spec, err);
     if (rc == 0)
         rc = put_file(&w, "metrics.json", metrics, err);
-    if (rc == 0 && rename(w.dir, dir) != 0)
-        rc = ks_fail_path(err, "making the model directory '%s'", dir);
-    if (rc < 0)
-        (void)ks_remove_tree(w.dir, &ignored);
-    return rc;
+    return ks_new_dir_end(dir, w.dir, rc, err);
 }
