@@ -312,11 +312,10 @@ struct ks_tried ks_search_score(const struct ks_search *s, uint32_t i, uint32_t 
     return t;
 }
 
-/* Bytes of a tree of this depth in model.json, if each leaf is at the bottom. A node takes 75 to 90
- * bytes. */
-static double most_bytes(uint32_t depth)
+/* A node takes 75 to 90 bytes of JSON. */
+double ks_tried_most_bytes(const struct ks_tried *t)
 {
-    return 90 * (double)(2u << depth);
+    return 90.0 * t->rounds * (double)(2u << t->depth);
 }
 
 struct ks_tried ks_tried_scaled(struct ks_tried t, size_t n_problems, size_t n_sampled)
@@ -326,10 +325,13 @@ struct ks_tried ks_tried_scaled(struct ks_tried t, size_t n_problems, size_t n_s
     if (ratio <= 1)
         return t;
     t.rounds = (uint32_t)ceil(t.rounds * sqrt(ratio));
-    for (uint32_t more = (uint32_t)lround(log2(ratio)); more > 0 && t.depth < KS_DEPTH_MAX; more--) {
-        if (t.rounds * most_bytes(t.depth + 1) > (double)KS_MODEL_MAX)
+    for (uint32_t more = (uint32_t)lround(log2(ratio)); more > 0; more--) {
+        struct ks_tried deeper = t;
+
+        deeper.depth++;
+        if (deeper.depth > KS_DEPTH_MAX || ks_tried_most_bytes(&deeper) > (double)KS_MODEL_MAX)
             break;
-        t.depth++;
+        t = deeper;
     }
     return t;
 }

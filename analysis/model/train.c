@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* train.c - models for the folds, for each class left out, and for all problems */
 #include "analysis/model/train.h"
 #include "analysis/model/parallel.h"
 #include "analysis/model/search.h"
@@ -19,7 +20,8 @@ struct run {
     bool lacks_analytic[KS_MAX_FOLDS];
     uint64_t started_ns;
     uint64_t phase_ns, end_ns; /* when the phase began, when its trees must be grown; 0: never */
-    size_t n_tasks, n_abreast; /* of the phase */
+    size_t n_tasks;
+    uint32_t n_abreast; /* tasks of the phase at the same time */
     atomic_bool is_cut;        /* the time budget ended the growth of some trees */
 };
 
@@ -142,17 +144,46 @@ static int fit_whole(struct run *r, const struct ks_fit_input *in, const bool *i
                      const struct ks_deadline *deadline, struct ks_tried *t_io, struct ks_fit *f,
                      struct ks_featurizer *features, struct ks_err *err)
 {
+/* Now, not when the directory is written. */
+static int check_size(const struct run *r, const struct ks_tried *t, const struct ks_fit *f,
+                      struct ks_err *err)
+{
+    const uint64_t most =
+        r->options->max_model_bytes ? r->options->max_model_bytes : KS_MODEL_MAX;
+    struct ks_buf json;
+    int rc;
+
+    if (!r->in->start && 2 * ks_tried_most_bytes(t) <= (double)most)
+        return 0;
+    ks_buf_init(&json);
+    rc = ks_booster_save(f->booster, &json, err);
+    if (rc == 0 && json.len > most)
+        rc = ks_fail(err, KS_EINVAL,
+                     "the model's %u rounds of trees, of up to %u levels, have %zu bytes as JSON, "
+                     "but a model directory can have %llu: allow fewer with --rounds",
+                     t->rounds, t->depth, json.len, (unsigned long long)most);
+    ks_buf_release(&json);
+    return rc;
+}
+
     const struct ks_setting setting = setting_of(t_io);
     const uint32_t wanted = t_io->rounds;
     int rc = ks_fit_whole(f, in, &setting, is_training, &t_io->rounds, deadline, features, err);
 
-    if (rc == 0 && t_io->rounds < wanted)
+    if (rc < 0)
+        return rc;
+    if (t_io->rounds < wanted)
         r->is_cut = true;
     return rc;
 }
 
 static int fit_fold(struct run *r, uint32_t i, const struct split *s, struct ks_err *err)
 {
+    rc = check_size(r, t_io, f, err);
+    if (rc < 0) {
+        ks_fit_end(f);
+        in->source->release(features);
+    }
     const struct ks_deadline deadline = deadline_of(r, i);
     struct ks_featurizer features;
     struct ks_fit f;
@@ -201,7 +232,7 @@ static int outer_folds(struct run *r, struct ks_err *err)
     int rc = all_folds(r, r->options->n_folds, outer_fold, outer_done, 0.75, err);
     bool lacks_any = false;
 
-    for (uint32_t i = 0; i < r->options->n_folds; i++)
+    for (uint32_t i = 0; i < r->options->n_folds; i++) {
         lacks_any = lacks_any || r->lacks_analytic[i];
     if (lacks_any) {
         free(r->t->picks[KS_BY_ANALYTIC]);

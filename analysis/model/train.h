@@ -28,6 +28,7 @@ struct ks_train_options {
      * is begun after that; three quarters are over when the folds are fitted, seven eighths when
      * the classes are, each of those that are not fitted at the same time with an equal share. */
     double budget_s;
+    uint64_t max_model_bytes; /* of model.json; 0: KS_MODEL_MAX, which readers take */
     bool has_class_folds;
     void *ctx;
     /* May be NULL. done: 0 to 1. */
@@ -44,6 +45,8 @@ struct ks_tried { /* by the inner folds */
  * many trees and one more level for every doubling, so that a leaf holds as many problems; but no
  * more levels than a model directory of KS_MODEL_MAX can hold. */
 struct ks_tried ks_tried_scaled(struct ks_tried t, size_t n_problems, size_t n_sampled);
+/* Bytes of model.json, if every leaf is at the bottom of its tree. */
+double ks_tried_most_bytes(const struct ks_tried *t);
 
 /* Zero-initialised = empty. chosen[].rounds, last.rounds: as many as were grown. Picks are by models or baselines that have not seen the problem. */
 struct ks_trained {
@@ -63,8 +66,8 @@ struct ks_trained {
     struct ks_featurizer features;
 };
 
-/* t_out is the caller's to release, whatever is returned. KS_EINVAL: too few problems, a failure
- * of the library; KS_ENOMEM. */
+/* t_out is the caller's to release, whatever is returned. KS_EINVAL: too few problems, more trees
+ * than model.json may have, a failure of the library; KS_ENOMEM. */
 int ks_train(const struct ks_fit_input *in, const struct ks_train_options *options,
              struct ks_trained *t_out, struct ks_err *err);
 void ks_trained_release(struct ks_trained *t, const struct ks_feature_source *source);
