@@ -8,7 +8,7 @@
  *   problems.csv      training problems: problem_id, fold, class, uses, canonical
  *   instances.csv     candidates: instance_id, n_cells, name
  *   oof.csv           a row per training cell: time and the score of a model that has not seen the
- *                     problem
+ *                     problem; empty: that model does not know the instance
  *   importances.csv   total gain of the splits by each feature
  *
  * Nothing in it depends on when or where it was made. */
@@ -18,7 +18,8 @@
 #include "analysis/model/train.h"
 #include "base/buf.h"
 
-#define KS_MODEL_FORMAT 1
+/* 2: a score in oof.csv may be missing. Format 1 is read, too. */
+#define KS_MODEL_FORMAT 2
 
 struct ks_model_file { /* what it was trained on */
     const char *name, *digest;
@@ -52,7 +53,7 @@ int ks_model_write(const char *dir, const struct ks_fit_input *in,
 struct ks_model {
     struct ks_cells cells; /* of training */
     uint8_t *fold;         /* [n_problems] */
-    float *scores;         /* [n cells] out of fold */
+    float *scores;         /* [n cells] out of fold; NaN = none */
     struct ks_booster *booster;
     char device_model[192], arch[64];
     uint64_t device_class, condition, seed;

@@ -7,6 +7,7 @@
 #include "grid/problem_class.h"
 #include "json/json.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,16 +65,17 @@ static int put_oof(const struct writer *w, struct ks_buf *to, struct ks_err *err
     ks_buf_printf(to, "problem_id,fold,instance_id,time_ns,se_ns,score,is_best,is_pick\n");
     for (size_t i = 0; i < c->n; i++) {
         const struct ks_timed_cell *cell = &c->cells[i];
-        char time[32], se[32];
+        const struct ks_cell_problem *p = &c->problems[cell->problem];
+        char time[32], se[32], score[32] = ""; /* empty: no model of another fold has one */
 
         ks_f64_text(cell->time_ns, time);
         ks_f64_text(cell->se_ns, se);
-        ks_buf_printf(to, "%016llx,%u,%016llx,%s,%s,%.9g,%d,%d\n",
-                      (unsigned long long)c->problems[cell->problem].problem.id,
+        if (!isnan(w->t->scores[i]))
+            snprintf(score, sizeof(score), "%.9g", (double)w->t->scores[i]);
+        ks_buf_printf(to, "%016llx,%u,%016llx,%s,%s,%s,%d,%d\n", (unsigned long long)p->problem.id,
                       w->t->fold[cell->problem],
-                      (unsigned long long)c->instances[cell->instance].id, time, se,
-                      (double)w->t->scores[i], i == c->problems[cell->problem].best,
-                      i == w->t->picks[KS_BY_MODEL][cell->problem].cell);
+                      (unsigned long long)c->instances[cell->instance].id, time, se, score,
+                      i == p->best, i == ks_pick_scored(p, w->t->scores));
     }
     return put_file(w, "oof.csv", to, err);
 }

@@ -247,3 +247,5 @@ int ks_selector_pick(const struct ks_selector *s, const struct ks_problem *p, co
 
     return ks_sel_select(&s->model, &x, mask, picks_out, k, rule_out);
 }
+            if (isnan(x))
+                continue;

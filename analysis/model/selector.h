@@ -57,7 +57,7 @@ void ks_selector_release(struct ks_selector *s);
 /* ks_selector_calibrate() - what differences of scores mean, for a target that is an order: the
  * factor that takes them to ln(time / time of the pick), least squares over the training cells,
  * each problem with the same weight. It stays unknown where the two do not grow together.
- * @scores [in] [c->n] out of fold */
+ * @scores [in] [c->n] out of fold; NaN = none */
 void ks_selector_calibrate(struct ks_selector *s, const struct ks_cells *c, const float *scores);
 
 /* ks_sel_select() for a problem; instances of picks are numbers of the selector's candidates. */
@@ -73,7 +73,7 @@ struct ks_selector_line {
 };
 /* ks_selector_score() - each problem by trees, a table, its depth and a smallest set that have not
  * seen the problem's fold.
- * @scores [in] [c->n] out of fold; NULL = no trees: the table alone
+ * @scores [in] [c->n] out of fold, NaN = none: ranks last; NULL = no trees: the table alone
  * @with_table [in] only candidates of the problem's list
  * Among the measured candidates of each problem. KS_ENOMEM, KS_EINVAL. */
 int ks_selector_score(const struct ks_selector *s, const struct ks_cells *c, const float *scores,

@@ -136,7 +136,7 @@ static void test_orders_are_calibrated(void **state)
 
     for (int sign = 1; sign >= -1; sign -= 2) {
         for (size_t i = 0; i < m->cells.n; i++)
-            scores[i] = (float)(sign * log(m->cells.cells[i].time_ns) / 2);
+            scores[i] = i % 9 ? (float)(sign * log(m->cells.cells[i].time_ns) / 2) : NAN;
         ks_selector_calibrate(&s, &m->cells, scores);
         assert_true(fabs(s.model.scale - (sign > 0 ? 2 : 0)) < 1e-5);
     }
