@@ -55,7 +55,8 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_BOOL,
       .offset = AT(is_mixed),
       .def = "no",
-      .help = "accept rows of several device classes, conditions or schema versions" },
+      .help = "accept rows of several device classes, conditions or schema versions; a problem that "
+              "has several keeps the rows of the one with most rows" },
     { .name = "folds",
       .type = KS_OPT_U32,
       .offset = AT(n_folds),
@@ -268,7 +269,8 @@ static int write_model(struct job *j, struct ks_err *err)
                                     .n_units = j->data.n_units,
                                     .where = c->where.text,
                                     .n_where = c->where.n,
-                                    .is_mixed = c->is_mixed };
+                                    .is_mixed = c->is_mixed,
+                                    .n_other_sources = j->data.mixed.n_rows };
     int rc;
 
     if (!files)
@@ -340,6 +342,7 @@ static void note(const struct job *j, struct ks_buf *notes)
         ks_buf_printf(notes,
                       "ksweep-analyze train: %llu problems left out: %s was trained on them\n",
                       (unsigned long long)d->n_left_out, j->config->warm);
+    ks_dataset_note_mixed(d, "train", notes);
     if (j->trained.is_cut)
         ks_buf_printf(notes,
                       "ksweep-analyze train: the time limit (--budget) ended the search after %zu "

@@ -70,7 +70,8 @@ static const struct ks_opt opts[] = {
       .offset = AT(is_mixed),
       .def = "no",
       .help =
-          "accept rows whose device class, condition or schema version differs from the model's" },
+          "accept rows whose device class, condition or schema version differs from the model's; a "
+          "problem that has several keeps the rows of the one with most rows" },
     { .name = "json",
       .type = KS_OPT_BOOL,
       .offset = AT(json),
@@ -511,6 +512,8 @@ static int validate(const void *cfg, const char *const *operands, int n, struct 
         rc = write_retime(&j, notes, err);
     if (rc == 0)
         rc = print(&j, &g, err);
+    if (rc == 0)
+        ks_dataset_note_mixed(&j.data, "validate", notes);
     if (rc == 0 && !(j.card.is_useful && g.is_passed))
         rc = KS_EXIT_LOOK;
     release(&j);

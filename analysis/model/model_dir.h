@@ -35,6 +35,7 @@ struct ks_model_about {                /* borrowed */
     const char *const *where; /* [n_where] filters */
     size_t n_where;
     bool is_mixed;
+    size_t n_other_sources; /* rows left out because their problem has more of another source */
     /* The model that training continued: NULL: none. Its problems are in problems.csv, its cells
      * with their scores in oof.csv, its trees in model.json. */
     const char *start_name, *start_digest; /* directory; SHA-256 of its model.json */

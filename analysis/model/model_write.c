@@ -130,6 +130,7 @@ static void put_device(const struct ks_model_about *a, struct ks_jw *w)
     ks_jw_str(w, "model", a->device_model);
     ks_jw_u64(w, "n_units", a->n_units);
     ks_jw_bool(w, "is_mixed", a->is_mixed);
+    ks_jw_u64(w, "n_rows_of_other_sources", a->n_other_sources);
     ks_jw_close(w, '}');
     ks_jw_id(w, "condition_id", a->condition);
 }

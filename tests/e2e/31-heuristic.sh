@@ -223,6 +223,10 @@ rc_is 2 "a search on fewer problems than folds" ksweep-analyze train run1/result
 like "$(cat err)" '2 problems in 3 folds' "says so"
 rc_is 2 "a filter that names nothing" ksweep-analyze train run1/results.h5 -o m3 --where shape=1 "${quick[@]}"
 like "$(cat err)" '--where shape: unknown property' "is named"
+ok "unless allowed" test "$(ksweep-analyze train gfx942130.h5 gfx90a68.h5 -o mixed --mixed "${quick[@]}" >/dev/null 2>err; echo $?)" -le 1
+like "$(cat err)" ' 0 replaced by later ones; 4 problems' "but times of two devices are not compared"
+like "$(cat err)" '--mixed: 8 rows of 4 problems left out' "which is counted"
+like "$(cat mixed/manifest.json)" '"n_rows_of_other_sources": 8' "in the manifest, too"
 rc_is 2 "a filter that leaves nothing" ksweep-analyze train run1/results.h5 -o m3 --where dtype=bf16 "${quick[@]}"
 like "$(cat err)" 'no usable row: of .* the filters leave out' "says why"
 rc_is 2 "not a model" ksweep-analyze validate run1 run2/results.h5
