@@ -206,6 +206,10 @@ static void put_report(const struct job *j, struct ks_buf *to)
     ks_settings(&settings);
     ks_buf_printf(to, "cross-validated: %u folds by problem, settings chosen by inner folds\n",
                   j->options.n_folds);
+    ks_buf_printf(to,
+                  "outside of the range of their fold's training: %zu problems, which get the first "
+                  "instance of their class's static order\n",
+                  j->trained.n_outside);
     if (j->config->warm)
         ks_buf_printf(to, "continues %s (%zu trees, %zu problems); evaluated on the new problems\n",
                       j->config->warm, j->warm.n_trees, j->warm.model.cells.n_problems);
@@ -338,11 +342,11 @@ static void note(const struct job *j, struct ks_buf *notes)
                   (unsigned long long)d->n_rows, (unsigned long long)d->n_unusable,
                   (unsigned long long)d->n_filtered, d->cells.n_replaced, d->cells.n_problems,
                   d->cells.n_instances);
+    ks_dataset_note_mixed(d, "train", notes);
     if (d->n_left_out)
         ks_buf_printf(notes,
                       "ksweep-analyze train: %llu problems left out: %s was trained on them\n",
                       (unsigned long long)d->n_left_out, j->config->warm);
-    ks_dataset_note_mixed(d, "train", notes);
     if (j->trained.is_cut)
         ks_buf_printf(notes,
                       "ksweep-analyze train: the time limit (--budget) ended the search after %zu "

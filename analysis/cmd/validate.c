@@ -206,8 +206,8 @@ static void put_leaks(const struct job *j, struct ks_buf *to)
     put_more(j->data.n_left_out, to);
     put_coverage(&j->eval, to);
     ks_buf_printf(to,
-                  "outside of the training range: %zu problems, which get the best fixed instance, "
-                  "as in a selector\n",
+                  "outside of the training range: %zu problems, which get the first instance of "
+                  "their class's static order, as in a selector\n",
                   j->eval.n_outside);
     for (size_t i = 0, n = 0; i < j->eval.cells.n_problems && n < MOST_LEAKED; i++) {
         if (!j->eval.outside[i])

@@ -27,7 +27,9 @@ struct ks_selector_options {
 struct ks_selector {
     struct ks_sel_model model;
     double least[KS_FX_N_QUANTITIES], most[KS_FX_N_QUANTITIES];
-    uint16_t *index, *order;
+    uint16_t *index, *order, *class_orders; /* class_orders: [n_class_orders][n_instances] */
+    uint8_t class_row[KS_FX_N_CLASSES];
+    uint32_t n_class_orders;
     float *values;
     struct ks_fx_instance *instances;
     const struct ks_feature_spec *spec; /* borrowed */
@@ -46,7 +48,7 @@ struct ks_selector {
 
 /* ks_selector_create() - @spec, forest [in] of one model; forest is taken on success
  * @target [in] enum ks_target: what scores mean
- * @cells, fold [in] training data: table, order and smallest set are learned from it
+ * @cells, fold [in] training data: table, static orders and smallest set are learned from it
  * s_out is the caller's to release, whatever is returned.
  * Returns 0; KS_EINVAL: the trees and the specification do not fit each other; KS_ENOMEM. */
 int ks_selector_create(const struct ks_feature_spec *spec, struct ks_forest *forest,

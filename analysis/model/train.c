@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* train.c - models for the folds, for each class left out, and for all problems */
 #include "analysis/model/train.h"
+#include "analysis/learn/class_order.h"
 #include "analysis/model/parallel.h"
 #include "analysis/model/search.h"
 #include "base/clock.h"
@@ -18,6 +19,7 @@ struct run {
     const struct ks_search *search;
     struct ks_trained *t;
     bool lacks_analytic[KS_MAX_FOLDS];
+    size_t n_outside[KS_MAX_FOLDS]; /* problems of the fold outside the range of the others */
     uint64_t started_ns;
     uint64_t phase_ns, end_ns; /* when the phase began, when its trees must be grown; 0: never */
     size_t n_tasks;
@@ -128,6 +130,9 @@ static int score_fold(struct run *r, uint32_t i, const struct split *s, const st
                                r->t->scores, err);
 
     if (rc == 0)
+        rc = ks_fall_back(c, features, s->is_training, s->is_held, r->t->picks[KS_BY_MODEL], NULL,
+                          &r->n_outside[i], err);
+    if (rc == 0)
         rc = ks_choosers_fit(&others, c, s->is_training, features, r->in->seed, err);
     memcpy(picks, r->t->picks, sizeof(picks));
     r->lacks_analytic[i] = rc == 0 && !ks_choosers_has_analytic(&others);
@@ -139,11 +144,6 @@ static int score_fold(struct run *r, uint32_t i, const struct split *s, const st
     return rc;
 }
 
-/* t: the setting and its number of trees, less those that the budget does not allow. */
-static int fit_whole(struct run *r, const struct ks_fit_input *in, const bool *is_training,
-                     const struct ks_deadline *deadline, struct ks_tried *t_io, struct ks_fit *f,
-                     struct ks_featurizer *features, struct ks_err *err)
-{
 /* Now, not when the directory is written. */
 static int check_size(const struct run *r, const struct ks_tried *t, const struct ks_fit *f,
                       struct ks_err *err)
@@ -166,6 +166,11 @@ static int check_size(const struct run *r, const struct ks_tried *t, const struc
     return rc;
 }
 
+/* t: the setting and its number of trees, less those that the budget does not allow. */
+static int fit_whole(struct run *r, const struct ks_fit_input *in, const bool *is_training,
+                     const struct ks_deadline *deadline, struct ks_tried *t_io, struct ks_fit *f,
+                     struct ks_featurizer *features, struct ks_err *err)
+{
     const struct ks_setting setting = setting_of(t_io);
     const uint32_t wanted = t_io->rounds;
     int rc = ks_fit_whole(f, in, &setting, is_training, &t_io->rounds, deadline, features, err);
@@ -174,16 +179,16 @@ static int check_size(const struct run *r, const struct ks_tried *t, const struc
         return rc;
     if (t_io->rounds < wanted)
         r->is_cut = true;
-    return rc;
-}
-
-static int fit_fold(struct run *r, uint32_t i, const struct split *s, struct ks_err *err)
-{
     rc = check_size(r, t_io, f, err);
     if (rc < 0) {
         ks_fit_end(f);
         in->source->release(features);
     }
+    return rc;
+}
+
+static int fit_fold(struct run *r, uint32_t i, const struct split *s, struct ks_err *err)
+{
     const struct ks_deadline deadline = deadline_of(r, i);
     struct ks_featurizer features;
     struct ks_fit f;
@@ -234,6 +239,8 @@ static int outer_folds(struct run *r, struct ks_err *err)
 
     for (uint32_t i = 0; i < r->options->n_folds; i++) {
         lacks_any = lacks_any || r->lacks_analytic[i];
+        r->t->n_outside += r->n_outside[i];
+    }
     if (lacks_any) {
         free(r->t->picks[KS_BY_ANALYTIC]);
         r->t->picks[KS_BY_ANALYTIC] = NULL;
@@ -323,6 +330,7 @@ static int fit_class(struct run *r, uint32_t class_id, const struct split *s, st
     const struct ks_cells *c = r->in->cells;
     struct ks_featurizer features;
     struct ks_fit f = { 0 };
+    size_t n_outside;
     int rc;
 
     if (count(s->is_held, c->n_problems) == 0 || count(s->is_training, c->n_problems) == 0 ||
@@ -334,6 +342,9 @@ static int fit_class(struct run *r, uint32_t class_id, const struct split *s, st
     rc = grow_until_worse(r, s, &features, &deadline, &f, err);
     if (rc == 0)
         rc = ks_score_problems(f.booster, &features, c, s->is_held, r->t->class_picks, NULL, err);
+    if (rc == 0)
+        rc = ks_fall_back(c, &features, s->is_training, s->is_held, r->t->class_picks, NULL,
+                          &n_outside, err);
     for (size_t p = 0; rc == 0 && p < c->n_problems; p++)
         if (s->is_held[p])
             r->t->has_class_pick[p] = true;

@@ -48,7 +48,8 @@ struct ks_tried ks_tried_scaled(struct ks_tried t, size_t n_problems, size_t n_s
 /* Bytes of model.json, if every leaf is at the bottom of its tree. */
 double ks_tried_most_bytes(const struct ks_tried *t);
 
-/* Zero-initialised = empty. chosen[].rounds, last.rounds: as many as were grown. Picks are by models or baselines that have not seen the problem. */
+/* Zero-initialised = empty. Picks are by models or baselines that have not seen the problem; as many
+ * rounds as were grown. */
 struct ks_trained {
     uint8_t *fold;                          /* [n_problems] */
     struct ks_pick *picks[KS_N_CHOOSERS];   /* [n_problems] each; NULL = there is no such chooser */
@@ -60,6 +61,8 @@ struct ks_trained {
     struct ks_tried last;                   /* of the last model */
     struct ks_tried tried[KS_MAX_SETTINGS]; /* [n_tried] over all folds */
     size_t n_tried;
+    size_t n_outside;  /* problems outside the range of their fold's training: the model's pick is
+                          the first of the class's static order (class_order.h) */
     bool is_cut;       /* the time budget ended the search */
     bool is_fit_cut;   /* it ended the growth of a fold's, a class's or the last model's trees */
     struct ks_fit fit;

@@ -7,6 +7,7 @@
 /* cmocka.h wants the four above first. */
 #include <cmocka.h>
 
+#include "analysis/learn/class_order.h"
 #include "analysis/model/selector.h"
 #include "base/file.h"
 #include "op/conv.h"
@@ -104,8 +105,9 @@ static void test_rules(void **state)
 
     create(m, KS_SEL_FULL, 0, &s);
     assert_int_equal(ks_selector_pick(&s, &vast, NULL, picks, 4, &rule), 3);
-    assert_int_equal(rule, KS_SEL_OUTSIDE);
-    assert_int_equal(picks[0].instance, s.order[0]);
+    assert_int_equal(rule, KS_SEL_BY_CLASS);
+    assert_int_equal(picks[0].instance,
+                     s.class_orders[s.class_row[KS_FX_CLASS_LARGE_FILTER] * 4]);
     assert_string_equal(ks_feature_outside(&m->spec, &vast), "y");
     assert_null(ks_feature_outside(&m->spec, &odd));
     /* dot does not apply to 60 channels, but nothing else is allowed */
@@ -125,6 +127,82 @@ static void test_rules(void **state)
     assert_true(ks_selector_pick(&s, &m->problems[3], NULL, picks, 4, &rule) >= 1);
     assert_int_equal(rule, KS_SEL_BY_TABLE);
     ks_selector_release(&s);
+}
+
+/* ---- outside of the range ---- */
+
+/* Problems of all classes with a batch that training has not seen, and all instances that compute
+ * them; with those of training in one table. */
+static void make_outside(const struct made *m, struct ks_cells *c)
+{
+    *c = (struct ks_cells){ 0 };
+    assert_int_equal(ks_cells_append(c, &m->cells, NULL), 0);
+    for (size_t p = 0; p < N_PROBLEMS; p++) {
+        struct ks_problem far = m->problems[p];
+
+        far.dim[KS_CONV_N] = 1000;
+        assert_int_equal(ks_problem_finish(&far, NULL), 0);
+        for (uint32_t i = 0; i < m->spec.n_instances; i++) {
+            struct ks_timed_cell cell = { .time_ns = 100 + i, .se_ns = -1, .weight = 1 };
+
+            if (!ks_feature_applies(&m->spec, &far, i))
+                continue;
+            assert_int_equal(ks_cells_problem(c, &far, &cell.problem, NULL), 0);
+            assert_int_equal(ks_cells_instance(c, m->spec.instances[i].id,
+                                               m->spec.instances[i].name, &cell.instance, NULL),
+                             0);
+            assert_int_equal(ks_cells_add(c, &cell, NULL), 0);
+        }
+    }
+    assert_int_equal(ks_cells_finish(c, NULL), 0);
+}
+
+static const char *not_of_training(void *ctx, uint32_t problem)
+{
+    return problem < ((const struct made *)ctx)->cells.n_problems ? NULL : "n";
+}
+
+/* Selectors of all sizes pick what validate counts: the first of the class's static order, or of
+ * that of all where training has too few problems of the class. */
+static void test_outside_problems_fall_back_alike(void **state)
+{
+    struct made *m = *state;
+    const struct ks_featurizer f = { .ctx = m, .outside = not_of_training };
+    struct ks_cells c;
+    struct ks_pick *want;
+    bool *is_training, *is_wanted;
+    size_t n_outside, n_of[KS_SEL_N_RULES] = { 0 }, n_differ = 0;
+
+    make_outside(m, &c);
+    want = calloc(c.n_problems, sizeof(*want));
+    is_training = calloc(c.n_problems, sizeof(*is_training));
+    is_wanted = calloc(c.n_problems, sizeof(*is_wanted));
+    for (size_t p = 0; p < c.n_problems; p++)
+        is_wanted[p] = !(is_training[p] = p < m->cells.n_problems);
+    assert_int_equal(ks_fall_back(&c, &f, is_training, is_wanted, want, NULL, &n_outside, NULL), 0);
+    for (uint32_t size = KS_SEL_FULL; size <= KS_SEL_DISTILLED; size++) {
+        struct ks_selector s;
+
+        create(m, size, 0, &s);
+        for (size_t p = m->cells.n_problems; p < c.n_problems; p++) {
+            struct ks_sel_pick pick;
+            int rule;
+
+            assert_int_equal(
+                ks_selector_pick(&s, &c.problems[p].problem, NULL, &pick, 1, &rule), 1);
+            assert_true(m->spec.instances[s.from[pick.instance]].id ==
+                        c.instances[c.cells[want[p].cell].instance].id);
+            n_differ += pick.instance != s.order[0];
+            n_of[rule]++;
+        }
+        ks_selector_release(&s);
+    }
+    assert_int_equal(n_of[KS_SEL_BY_CLASS] + n_of[KS_SEL_OUTSIDE], 3 * n_outside);
+    assert_true(n_of[KS_SEL_BY_CLASS] > 0 && n_of[KS_SEL_OUTSIDE] > 0 && n_differ > 0);
+    free(want);
+    free(is_training);
+    free(is_wanted);
+    ks_cells_release(&c);
 }
 
 /* Half of the logarithms of the times: twice the differences. Scores that fall with time: none. */
@@ -240,8 +318,13 @@ static void test_smallest_sets_have_not_seen_the_fold(void **state)
 
 static void put_source(const struct made *m, const struct ks_selector *s, const char *dir)
 {
+    struct ks_problem problems[2 * N_PROBLEMS];
     struct ks_buf b;
 
+    for (size_t p = 0; p < N_PROBLEMS; p++) {
+        problems[p] = problems[N_PROBLEMS + p] = m->problems[p];
+        problems[N_PROBLEMS + p].dim[KS_CONV_N] = 1000; /* outside of the range */
+    }
     ks_buf_init(&b);
     ks_selector_write_header(s, "ksel", &b);
     skit_put_text(dir, "ksel.h", &b);
@@ -249,7 +332,7 @@ static void put_source(const struct made *m, const struct ks_selector *s, const 
     ks_selector_write_source(s, "ksel", &b);
     skit_put_text(dir, "ksel.c", &b);
     ks_buf_clear(&b);
-    ks_selector_write_test(s, "ksel", m->problems, N_PROBLEMS, &b);
+    ks_selector_write_test(s, "ksel", problems, 2 * N_PROBLEMS, &b);
     skit_put_text(dir, "test.c", &b);
     ks_buf_release(&b);
 }
@@ -300,6 +383,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_full_picks_the_least_prediction),
         cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_outside_problems_fall_back_alike),
         cmocka_unit_test(test_orders_are_calibrated),
         cmocka_unit_test(test_candidates_were_measured),
         cmocka_unit_test(test_lines),

@@ -8,6 +8,7 @@
 /* cmocka.h wants the four above first. */
 #include <cmocka.h>
 
+#include "analysis/learn/class_order.h"
 #include "analysis/model/forest.h"
 #include "analysis/model/parallel.h"
 #include "analysis/model/search.h"
@@ -341,6 +342,61 @@ static void trees_grow_with_the_problems(void **state)
     ks_cells_release(&c);
 }
 
+/* Features by which every problem is outside of the range. */
+static const char *far_away(void *ctx, uint32_t problem)
+{
+    (void)ctx;
+    (void)problem;
+    return "n";
+}
+
+static int fit_far(void *ctx, const struct ks_cells *c, const bool *is_training,
+                   struct ks_featurizer *f_out, struct ks_err *err)
+{
+    const int rc = tkit_source.fit(ctx, c, is_training, f_out, err);
+
+    f_out->outside = far_away;
+    return rc;
+}
+
+/* The figures of folds are those of a selector: outside of the range of the fold's training the
+ * class's static order chooses, which has not seen the fold either. */
+static void folds_fall_back(void **state)
+{
+    const struct ks_feature_source far = { .fit = fit_far, .release = tkit_source.release };
+    struct ks_fit_input in = { .source = &far, .n_threads = 1, .seed = 1 };
+    struct ks_trained t, inside;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    tkit_cells(&c);
+    in.cells = &c;
+    tkit_train(&c, 1, &inside);
+    assert_int_equal(inside.n_outside, 0);
+    assert_int_equal(ks_train(&in, &tkit_options, &t, &err), 0);
+    assert_int_equal(t.n_outside, TKIT_PROBLEMS);
+    assert_memory_equal(t.scores, inside.scores, c.n * sizeof(float));
+    for (uint32_t fold = 0; fold < tkit_options.n_folds; fold++) {
+        bool is_training[TKIT_PROBLEMS], is_held[TKIT_PROBLEMS];
+        struct ks_pick want[TKIT_PROBLEMS];
+        const struct ks_featurizer f = { .outside = far_away };
+        size_t n;
+
+        for (size_t p = 0; p < TKIT_PROBLEMS; p++) {
+            is_held[p] = t.fold[p] == fold;
+            is_training[p] = !is_held[p];
+        }
+        assert_int_equal(ks_fall_back(&c, &f, is_training, is_held, want, NULL, &n, &err), 0);
+        for (size_t p = 0; p < TKIT_PROBLEMS; p++)
+            if (is_held[p])
+                assert_int_equal(t.picks[KS_BY_MODEL][p].cell, want[p].cell);
+    }
+    ks_trained_release(&t, &far);
+    ks_trained_release(&inside, &tkit_source);
+    ks_cells_release(&c);
+}
+
 /* What could not be read back is refused before it is written. */
 static void too_large_a_model_is_refused(void **state)
 {
@@ -418,6 +474,7 @@ int main(void)
         cmocka_unit_test(it_learns),
         cmocka_unit_test(search_judges_by_inner_folds),
         cmocka_unit_test(trees_grow_with_the_problems),
+        cmocka_unit_test(folds_fall_back),
         cmocka_unit_test(too_large_a_model_is_refused),
         cmocka_unit_test(training_continues_a_model),
     };
