@@ -427,9 +427,10 @@ void ks_dataset_release(struct ks_dataset *d)
 void ks_dataset_note_mixed(const struct ks_dataset *d, const char *command, struct ks_buf *notes)
 {
     if (d->mixed.n_rows)
-        ks_buf_printf(notes,
-                      "ksweep-analyze %s: --mixed: %zu rows of %zu problems left out: of these "
-                      "problems only the rows of the device, condition and schema version with "
-                      "most rows are compared\n",
-                      command, d->mixed.n_rows, d->mixed.n_problems);
+        ks_buf_printf(
+            notes,
+            "ksweep-analyze %s: --mixed: %zu rows of %zu problems left out: a problem keeps the "
+            "rows of one device class, condition and schema version, that with most of "
+            "them\n",
+            command, d->mixed.n_rows, d->mixed.n_problems);
 }

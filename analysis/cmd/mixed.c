@@ -8,8 +8,8 @@
 int ks_mixed_add(struct ks_mixed *m, enum ks_mixed_kind kind, const struct ks_timed_cell *cell,
                  const struct ks_mixed_source *source, struct ks_err *err)
 {
-    int rc = ks_reserve(&m->rows, m->n + 1, &m->cap, sizeof(*m->rows), "rows of several sources",
-                        err);
+    int rc =
+        ks_reserve(&m->rows, m->n + 1, &m->cap, sizeof(*m->rows), "rows of several sources", err);
 
     if (rc < 0)
         return rc;
@@ -101,8 +101,8 @@ static int put(struct ks_cells *c, const struct ks_mixed_row *row, struct ks_err
 }
 
 /* rows: [n] of one problem. */
-static int settle(struct ks_mixed *m, const struct ks_mixed_row *rows, size_t n,
-                  struct ks_cells *c, struct ks_err *err)
+static int settle(struct ks_mixed *m, const struct ks_mixed_row *rows, size_t n, struct ks_cells *c,
+                  struct ks_err *err)
 {
     size_t most, n_times;
     const struct ks_mixed_source *best = choose(rows, n, &most, &n_times);

@@ -29,14 +29,15 @@ struct ks_mixed_row {
 struct ks_mixed {
     struct ks_mixed_row *rows; /* [n] owned */
     size_t n, cap;
-    size_t n_rows, n_problems; /* ks_mixed_settle(): times that were left out, in how many problems */
+    size_t n_rows,
+        n_problems; /* ks_mixed_settle(): times that were left out, in how many problems */
 };
 /* KS_ENOMEM. */
 int ks_mixed_add(struct ks_mixed *m, enum ks_mixed_kind kind, const struct ks_timed_cell *cell,
                  const struct ks_mixed_source *source, struct ks_err *err);
 /* ks_mixed_settle() - adds to a table, which has all problems and instances but is not finished,
- * for each problem the rows of the source that has most times of it, of equal ones the first. No row
- * waits afterwards. KS_EINVAL: ks_cells_add(); KS_ENOMEM. */
+ * for each problem the rows of the source that has most times of it, of equal ones the first. No
+ * row waits afterwards. KS_EINVAL: ks_cells_add(); KS_ENOMEM. */
 int ks_mixed_settle(struct ks_mixed *m, struct ks_cells *c, struct ks_err *err);
 void ks_mixed_release(struct ks_mixed *m);
 

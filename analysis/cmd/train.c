@@ -55,8 +55,9 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_BOOL,
       .offset = AT(is_mixed),
       .def = "no",
-      .help = "accept rows of several device classes, conditions or schema versions; a problem that "
-              "has several keeps the rows of the one with most rows" },
+      .help =
+          "accept rows of several device classes, conditions or schema versions; a problem that "
+          "has several keeps the rows of the one with most rows" },
     { .name = "folds",
       .type = KS_OPT_U32,
       .offset = AT(n_folds),
@@ -93,7 +94,7 @@ static const struct ks_opt opts[] = {
       .def = "2000",
       .arg = "N",
       .help = "maximum number of problems in the sample on which settings are chosen; 0: all. With "
-              "more problems than that the model has more and deeper trees" },
+              "more problems than that the model has more and larger trees" },
     { .name = "budget",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(budget_ms),
@@ -206,18 +207,21 @@ static void put_report(const struct job *j, struct ks_buf *to)
     ks_settings(&settings);
     ks_buf_printf(to, "cross-validated: %u folds by problem, settings chosen by inner folds\n",
                   j->options.n_folds);
-    ks_buf_printf(to,
-                  "outside of the range of their fold's training: %zu problems, which get the first "
-                  "instance of their class's static order\n",
-                  j->trained.n_outside);
+    ks_buf_printf(
+        to,
+        "outside of the range of their fold's training: %zu problems, which get the first "
+        "instance of their class's static order\n",
+        j->trained.n_outside);
     if (j->config->warm)
         ks_buf_printf(to, "continues %s (%zu trees, %zu problems); evaluated on the new problems\n",
                       j->config->warm, j->warm.n_trees, j->warm.model.cells.n_problems);
-    ks_buf_printf(to,
-                  "model: target %s, depth %u, %zu trees, %zu features, %zu instances, %zu cells; ",
-                  ks_target_name(settings[last->setting].target), last->depth,
-                  j->warm.n_trees + last->rounds, j->trained.features.n_cols,
-                  j->data.cells.n_instances, j->data.cells.n);
+    ks_buf_printf(
+        to,
+        "model: target %s, %zu trees of up to %u leaves, %zu features, %zu instances, %zu "
+        "cells; ",
+        ks_target_name(settings[last->setting].target), j->warm.n_trees + last->rounds,
+        last->leaves ? last->leaves : 1u << last->depth, j->trained.features.n_cols,
+        j->data.cells.n_instances, j->data.cells.n);
     ks_quality_text(&j->card, to);
 }
 

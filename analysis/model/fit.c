@@ -98,6 +98,7 @@ double ks_fit_rows_loss(const struct ks_cells *c, const struct ks_fit_rows *r, c
 static struct ks_booster_params params_of(const struct ks_fit_input *in, const struct ks_setting *s)
 {
     return (struct ks_booster_params){ .depth = s->depth,
+                                       .leaves = s->leaves,
                                        .n_parallel = s->n_parallel,
                                        .eta = s->eta,
                                        .min_child = s->min_child,

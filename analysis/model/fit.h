@@ -14,11 +14,14 @@
 struct ks_setting {
     uint32_t target;                     /* enum ks_target */
     uint32_t depth, n_parallel, max_bin; /* max_bin: a split is between two of so many quantiles */
+    uint32_t leaves; /* 0: trees grow level by level; else up to so many leaves, the one that gains
+                        most is split next */
     double eta, min_child, subsample, colsample, lambda;
 };
 
 /* A tree of more levels may have more nodes than a selector can number (selector_core.h). */
-#define KS_DEPTH_MAX 15
+#define KS_DEPTH_MAX  15
+#define KS_LEAVES_MAX (1u << KS_DEPTH_MAX)
 /* The size of model.json, at most: what ks_file_read() takes. */
 #define KS_MODEL_MAX KS_FILE_MAX
 

@@ -11,9 +11,9 @@ enum { LEVELS = sizeof(path) / sizeof(path[0]) };
 
 struct scan {
     const char *p, *end;
-    int depth;               /* open brackets */
+    int depth;                /* open brackets */
     bool on_path[LEVELS + 1]; /* [depth] whether the bracket is one of those around the trees */
-    bool is_next;            /* the last key leads to the trees */
+    bool is_next;             /* the last key leads to the trees */
 };
 
 static const char *skip_blanks(const char *p, const char *end)

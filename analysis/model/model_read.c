@@ -206,9 +206,9 @@ static int check_format(const struct ks_json *doc, struct ks_err *err)
                : ks_fail(err, KS_EFORMAT, "%s: is not the manifest of a model", ks_json_name(doc));
 
     if (rc == 0 && (format < 1 || format > KS_MODEL_FORMAT))
-        rc = ks_node_fail(doc, n, err,
-                          "model format %lld, but this version reads 1 to %d: train the model again",
-                          (long long)format, KS_MODEL_FORMAT);
+        rc = ks_node_fail(
+            doc, n, err, "model format %lld, but this version reads 1 to %d: train the model again",
+            (long long)format, KS_MODEL_FORMAT);
     return rc;
 }
 

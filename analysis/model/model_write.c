@@ -156,6 +156,7 @@ static void put_tried(struct ks_jw *w, const struct ks_tried *t)
     ks_jw_open(w, NULL, '{');
     ks_jw_str(w, "target", ks_target_name(s->target));
     ks_jw_u64(w, "depth", t->depth);
+    ks_jw_u64(w, "leaves", t->leaves ? t->leaves : 1u << t->depth);
     ks_jw_u64(w, "max_bin", s->max_bin);
     ks_jw_real(w, "eta", s->eta);
     ks_jw_real(w, "min_child_weight", s->min_child);

@@ -315,24 +315,27 @@ struct ks_tried ks_search_score(const struct ks_search *s, uint32_t i, uint32_t 
 /* A node takes 75 to 90 bytes of JSON. */
 double ks_tried_most_bytes(const struct ks_tried *t)
 {
-    return 90.0 * t->rounds * (double)(2u << t->depth);
+    return 90.0 * t->rounds * 2 * (t->leaves ? t->leaves : 1u << t->depth);
 }
 
 struct ks_tried ks_tried_scaled(struct ks_tried t, size_t n_problems, size_t n_sampled)
 {
     const double ratio = n_sampled ? (double)n_problems / (double)n_sampled : 1;
+    double n_rounds;
 
     if (ratio <= 1)
         return t;
-    t.rounds = (uint32_t)ceil(t.rounds * sqrt(ratio));
-    for (uint32_t more = (uint32_t)lround(log2(ratio)); more > 0; more--) {
-        struct ks_tried deeper = t;
+    n_rounds = t.rounds * sqrt(ratio);
+    for (uint32_t more = (uint32_t)lround(log2(ratio) / 2); more > 0; more--) {
+        const uint32_t leaves = t.leaves ? 2 * t.leaves : 2u << t.depth;
 
-        deeper.depth++;
-        if (deeper.depth > KS_DEPTH_MAX || ks_tried_most_bytes(&deeper) > (double)KS_MODEL_MAX)
+        if (leaves > KS_LEAVES_MAX || n_rounds < 2)
             break;
-        t = deeper;
+        t.leaves = leaves;
+        t.depth = KS_DEPTH_MAX;
+        n_rounds /= 2;
     }
+    t.rounds = (uint32_t)ceil(n_rounds);
     return t;
 }
 

@@ -11,7 +11,8 @@
 
 #define TABLE_WIDTH 16
 
-_Static_assert((int)KS_FX_N_CLASSES == (int)KS_N_PROBLEM_CLASSES, "feature_core.h has the same classes");
+_Static_assert((int)KS_FX_N_CLASSES == (int)KS_N_PROBLEM_CLASSES,
+               "feature_core.h has the same classes");
 
 static int no_memory(struct ks_err *err)
 {
@@ -112,8 +113,7 @@ static int set_candidates(struct ks_selector *s, struct ks_err *err)
     s->values = malloc((m->n_instances * spec->n_values + 1u) * sizeof(*s->values));
     s->instances = malloc((m->n_instances + 1u) * sizeof(*s->instances));
     s->order = malloc((m->n_instances + 1u) * sizeof(*s->order));
-    s->class_orders =
-        malloc((KS_FX_N_CLASSES * m->n_instances + 1u) * sizeof(*s->class_orders));
+    s->class_orders = malloc((KS_FX_N_CLASSES * m->n_instances + 1u) * sizeof(*s->class_orders));
     if (!s->index || !s->values || !s->instances || !s->order || !s->class_orders)
         return no_memory(err);
     for (size_t i = 0; i < spec->n_features; i++)

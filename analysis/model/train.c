@@ -24,7 +24,7 @@ struct run {
     uint64_t phase_ns, end_ns; /* when the phase began, when its trees must be grown; 0: never */
     size_t n_tasks;
     uint32_t n_abreast; /* tasks of the phase at the same time */
-    atomic_bool is_cut;        /* the time budget ended the growth of some trees */
+    atomic_bool is_cut; /* the time budget ended the growth of some trees */
 };
 
 /* What a fit sees: [n_problems] each. */
@@ -78,7 +78,8 @@ static void begin_phase(struct run *r, size_t n_tasks, double share)
     r->n_abreast = ks_parallel_width(n_tasks, r->in->n_threads);
 }
 
-/* Of the phase's i-th task: those that run at the same time have the same, the others later ones. */
+/* Of the phase's i-th task: those that run at the same time have the same, the others later ones.
+ */
 static struct ks_deadline deadline_of(const struct run *r, size_t i)
 {
     const size_t n_turns = (r->n_tasks + r->n_abreast - 1) / r->n_abreast;
@@ -115,6 +116,7 @@ static struct ks_setting setting_of(const struct ks_tried *t)
     ks_settings(&settings);
     s = settings[t->setting];
     s.depth = t->depth;
+    s.leaves = t->leaves;
     return s;
 }
 
@@ -148,8 +150,7 @@ static int score_fold(struct run *r, uint32_t i, const struct split *s, const st
 static int check_size(const struct run *r, const struct ks_tried *t, const struct ks_fit *f,
                       struct ks_err *err)
 {
-    const uint64_t most =
-        r->options->max_model_bytes ? r->options->max_model_bytes : KS_MODEL_MAX;
+    const uint64_t most = r->options->max_model_bytes ? r->options->max_model_bytes : KS_MODEL_MAX;
     struct ks_buf json;
     int rc;
 
@@ -159,7 +160,7 @@ static int check_size(const struct run *r, const struct ks_tried *t, const struc
     rc = ks_booster_save(f->booster, &json, err);
     if (rc == 0 && json.len > most)
         rc = ks_fail(err, KS_EINVAL,
-                     "the model's %u rounds of trees, of up to %u levels, have %zu bytes as JSON, "
+                     "the model's %u rounds of trees of up to %u levels have %zu bytes as JSON, "
                      "but a model directory can have %llu: allow fewer with --rounds",
                      t->rounds, t->depth, json.len, (unsigned long long)most);
     ks_buf_release(&json);
@@ -250,7 +251,7 @@ static int outer_folds(struct run *r, struct ks_err *err)
 
 /* ---- one class left out ---- */
 
-/* With trees as deep as those of the outer folds. */
+/* With trees as large as those of the outer folds. */
 static struct ks_setting first_setting(const struct run *r)
 {
     const struct ks_setting *settings;

@@ -38,18 +38,19 @@ struct ks_train_options {
 uint64_t ks_train_now_ns(const struct ks_train_options *o);
 
 struct ks_tried { /* by the inner folds */
-    uint32_t setting, rounds, depth; /* depth: levels of its trees, the setting's or more */
-    double loss;                     /* mean of 1 - efficiency */
+    uint32_t setting, rounds;
+    uint32_t depth, leaves; /* of its trees: as in struct ks_setting */
+    double loss;            /* mean of 1 - efficiency */
 };
-/* ks_tried_scaled() - what the search found on n_sampled problems, for n_problems: sqrt(2) times as
- * many trees and one more level for every doubling, so that a leaf holds as many problems; but no
- * more levels than a model directory of KS_MODEL_MAX can hold. */
+/* ks_tried_scaled() - what the search found on n_sampled problems, for n_problems. All trees
+ * together have more leaves by the root of the ratio; where that is at least about 1.4, the trees
+ * have twice, four times, .. the leaves, at most KS_LEAVES_MAX, and are fewer. */
 struct ks_tried ks_tried_scaled(struct ks_tried t, size_t n_problems, size_t n_sampled);
 /* Bytes of model.json, if every leaf is at the bottom of its tree. */
 double ks_tried_most_bytes(const struct ks_tried *t);
 
-/* Zero-initialised = empty. Picks are by models or baselines that have not seen the problem; as many
- * rounds as were grown. */
+/* Zero-initialised = empty. Picks are by models or baselines that have not seen the problem; as
+ * many rounds as were grown. */
 struct ks_trained {
     uint8_t *fold;                          /* [n_problems] */
     struct ks_pick *picks[KS_N_CHOOSERS];   /* [n_problems] each; NULL = there is no such chooser */
@@ -61,10 +62,10 @@ struct ks_trained {
     struct ks_tried last;                   /* of the last model */
     struct ks_tried tried[KS_MAX_SETTINGS]; /* [n_tried] over all folds */
     size_t n_tried;
-    size_t n_outside;  /* problems outside the range of their fold's training: the model's pick is
-                          the first of the class's static order (class_order.h) */
-    bool is_cut;       /* the time budget ended the search */
-    bool is_fit_cut;   /* it ended the growth of a fold's, a class's or the last model's trees */
+    size_t n_outside; /* problems outside the range of their fold's training: the model's pick is
+                         the first of the class's static order (class_order.h) */
+    bool is_cut;      /* the time budget ended the search */
+    bool is_fit_cut;  /* it ended the growth of a fold's, a class's or the last model's trees */
     struct ks_fit fit;
     struct ks_featurizer features;
 };

@@ -9,8 +9,8 @@
 
 #include "analysis/model/forest_text.h"
 #include "base/file.h"
-#include "json/json.h"
 #include "selector_kit.h"
+#include "json/json.h"
 
 #include <math.h>
 #include <stdio.h>

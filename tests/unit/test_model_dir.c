@@ -173,8 +173,7 @@ static void missing_scores_come_back(void **state)
         if (ks_model_read(dir, 1, &m, &err) < 0)
             fail_msg("%s", err.text);
         for (size_t i = 0; i < c.n; i++)
-            assert_true(m.scores[i] == t.scores[i] ||
-                        (isnan(m.scores[i]) && isnan(t.scores[i])));
+            assert_true(m.scores[i] == t.scores[i] || (isnan(m.scores[i]) && isnan(t.scores[i])));
         assert_true(ks_pick_scored(&c.problems[3], m.scores) > c.problems[3].first);
         assert_int_equal(ks_pick_scored(&c.problems[5], m.scores), c.problems[5].first);
         ks_model_release(&m);

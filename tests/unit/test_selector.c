@@ -106,8 +106,7 @@ static void test_rules(void **state)
     create(m, KS_SEL_FULL, 0, &s);
     assert_int_equal(ks_selector_pick(&s, &vast, NULL, picks, 4, &rule), 3);
     assert_int_equal(rule, KS_SEL_BY_CLASS);
-    assert_int_equal(picks[0].instance,
-                     s.class_orders[s.class_row[KS_FX_CLASS_LARGE_FILTER] * 4]);
+    assert_int_equal(picks[0].instance, s.class_orders[s.class_row[KS_FX_CLASS_LARGE_FILTER] * 4]);
     assert_string_equal(ks_feature_outside(&m->spec, &vast), "y");
     assert_null(ks_feature_outside(&m->spec, &odd));
     /* dot does not apply to 60 channels, but nothing else is allowed */
@@ -188,8 +187,8 @@ static void test_outside_problems_fall_back_alike(void **state)
             struct ks_sel_pick pick;
             int rule;
 
-            assert_int_equal(
-                ks_selector_pick(&s, &c.problems[p].problem, NULL, &pick, 1, &rule), 1);
+            assert_int_equal(ks_selector_pick(&s, &c.problems[p].problem, NULL, &pick, 1, &rule),
+                             1);
             assert_true(m->spec.instances[s.from[pick.instance]].id ==
                         c.instances[c.cells[want[p].cell].instance].id);
             n_differ += pick.instance != s.order[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Training: the same bytes for the same seed, nothing of a held-out fold in what judges it, limits of
- * time and size. */
+/* Training: the same bytes for the same seed, nothing of a held-out fold in what judges it, limits
+ * of time and size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -304,21 +304,21 @@ static void search_judges_by_inner_folds(void **state)
     assert_true(t.loss == 1);
 }
 
-/* Trees for more problems than the search had: their number by the root, their levels by the
- * logarithm of the ratio, as far as a model directory can hold them. */
+/* For more problems than the search had there are more leaves by the root of the ratio: in more
+ * trees, or in larger and fewer ones. */
 static void trees_grow_with_the_problems(void **state)
 {
     static const struct {
         size_t n_problems, n_sampled;
-        uint32_t rounds, want_rounds, want_depth;
-    } rows[] = { { 1000, 2000, 100, 100, 8 },    { 1000, 0, 100, 100, 8 },
-                 { 2000, 2000, 100, 100, 8 },    { 3500, 2000, 100, 133, 9 },
-                 { 16000, 2000, 100, 283, 11 },  { 200000, 2000, 334, 3340, 10 },
-                 { 200000, 2000, 20, 200, 14 },  { 1u << 30, 1, 1, 32768, 8 },
-                 { 1u << 20, 1, 1, 1024, 12 } };
+        uint32_t rounds, want_rounds, want_leaves;
+    } rows[] = { { 1000, 2000, 100, 100, 0 },    { 1000, 0, 100, 100, 0 },
+                 { 2000, 2000, 100, 100, 0 },    { 3500, 2000, 100, 133, 0 },
+                 { 14306, 1500, 108, 84, 1024 }, { 200000, 2000, 334, 418, 2048 },
+                 { 1u << 30, 1, 1, 256, 32768 }, { 1u << 10, 1, 1, 1, 8192 } };
     struct ks_train_options sampled = tkit_options;
-    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 1, .seed = 1 };
-    struct ks_trained t;
+    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 2, .seed = 1 };
+    struct ks_trained t, again;
+    struct ks_buf first, second;
     struct ks_cells c;
     struct ks_err err = { 0 };
 
@@ -327,17 +327,26 @@ static void trees_grow_with_the_problems(void **state)
         const struct ks_tried tried = { .rounds = rows[i].rounds, .depth = 8 };
         const struct ks_tried got = ks_tried_scaled(tried, rows[i].n_problems, rows[i].n_sampled);
 
-        if (got.rounds != rows[i].want_rounds || got.depth != rows[i].want_depth)
-            fail_msg("row %zu: %u trees of %u levels", i, got.rounds, got.depth);
+        if (got.rounds != rows[i].want_rounds || got.leaves != rows[i].want_leaves ||
+            got.depth != (got.leaves ? KS_DEPTH_MAX : 8))
+            fail_msg("row %zu: %u trees of %u leaves, %u levels", i, got.rounds, got.leaves,
+                     got.depth);
     }
     tkit_cells(&c);
     in.cells = &c;
     sampled.search_problems = TKIT_PROBLEMS / 4;
-    if (ks_train(&in, &sampled, &t, &err) < 0)
+    if (ks_train(&in, &sampled, &t, &err) < 0 || ks_train(&in, &sampled, &again, &err) < 0)
         fail_msg("%s", err.text);
-    assert_int_equal(t.last.depth, 10);
-    assert_int_equal(t.fit.setting.depth, 10);
-    assert_int_equal(t.chosen[0].depth, 10);
+    model_text(&t, &first);
+    model_text(&again, &second);
+    assert_int_equal(first.len, second.len);
+    assert_memory_equal(first.data, second.data, first.len);
+    ks_buf_release(&first);
+    ks_buf_release(&second);
+    ks_trained_release(&again, &tkit_source);
+    assert_int_equal(t.last.leaves, 512);
+    assert_int_equal(t.fit.setting.leaves, 512);
+    assert_int_equal(t.chosen[0].leaves, 512);
     ks_trained_release(&t, &tkit_source);
     ks_cells_release(&c);
 }

@@ -104,7 +104,9 @@ const struct ks_train_options tkit_options = {
 
 void tkit_train(const struct ks_cells *c, uint64_t seed, struct ks_trained *t)
 {
-    const struct ks_fit_input in = { .cells = c, .source = &tkit_source, .n_threads = 1, .seed = seed };
+    const struct ks_fit_input in = {
+        .cells = c, .source = &tkit_source, .n_threads = 1, .seed = seed
+    };
     struct ks_err err = { 0 };
 
     if (ks_train(&in, &tkit_options, t, &err) < 0)
