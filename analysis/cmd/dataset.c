@@ -141,6 +141,40 @@ static bool is_refused(const struct ks_obs *row)
            ks_outcome_is_pruned(row->outcome, row->reason);
 }
 
+/* The minor version since which the label is a time over rounds. Later ones only add columns. */
+#define ROUNDS_MINOR 6
+
+static struct ks_mixed_source source_of(const struct reading *r, const struct ks_obs *row)
+{
+    const struct ks_device_row *device =
+        row->device == KS_OBS_NONE ? NULL : ks_store_device(r->f, row->device);
+
+    return (struct ks_mixed_source){ .device_class = device ? device->rec.device_class : 0,
+                                     .condition = row->condition_id,
+                                     .is_over_rounds = r->file->schema_minor >= ROUNDS_MINOR,
+                                     .has_device = device != NULL,
+                                     .file = (size_t)(r->file - r->d->files) };
+}
+
+/* Into the table; mixed rows when all are known. */
+static int put_row(struct reading *r, const struct ks_obs *row, enum ks_mixed_kind kind,
+                   const struct ks_timed_cell *cell, struct ks_err *err)
+{
+    struct ks_cells *c = &r->d->cells;
+    struct ks_mixed_source source;
+
+    if (r->rules->is_mixed) {
+        source = source_of(r, row);
+        return ks_mixed_add(&r->d->mixed, kind, cell, &source, err);
+    }
+    if (kind == KS_MIXED_TRUNCATED)
+        ks_cells_truncate(c, cell->problem);
+    return kind == KS_MIXED_CELL      ? ks_cells_add(c, cell, err)
+           : kind == KS_MIXED_LOST    ? ks_cells_lose(c, cell->problem, cell->instance, err)
+           : kind == KS_MIXED_REFUSED ? ks_cells_refuse(c, cell->problem, cell->instance, err)
+                                      : 0;
+}
+
 static int add_row(struct reading *r, const struct ks_obs *row, uint32_t problem,
                    double reference_ns, struct ks_err *err)
 {
@@ -156,16 +190,18 @@ static int add_row(struct reading *r, const struct ks_obs *row, uint32_t problem
     if (rc < 0)
         return rc;
     if (row->flags & KS_FL_TRUNCATED)
-        ks_cells_truncate(c, problem);
+        rc = put_row(r, row, KS_MIXED_TRUNCATED, &cell, err);
+    if (rc < 0)
+        return rc;
     /* What fails on another device says nothing of this one; what was not built has no device. */
     if (ks_is_usable(row) || row->device != KS_OBS_NONE)
         rc = check_device(r, row, err);
     if (rc < 0)
         return rc;
     if (is_refused(row))
-        return ks_cells_refuse(c, problem, cell.instance, err);
+        return put_row(r, row, KS_MIXED_REFUSED, &cell, err);
     if (!ks_is_usable(row)) /* an untrusted time says nothing */
-        return row->outcome == KS_O_UNTRUSTED ? 0 : ks_cells_lose(c, problem, cell.instance, err);
+        return row->outcome == KS_O_UNTRUSTED ? 0 : put_row(r, row, KS_MIXED_LOST, &cell, err);
     rc = check_condition(r, row, err);
     if (rc < 0)
         return rc;
@@ -173,7 +209,8 @@ static int add_row(struct reading *r, const struct ks_obs *row, uint32_t problem
     cell.se_ns = t.stats.se;
     cell.weight = ks_label_weight(cell.time_ns, cell.se_ns);
     r->file->n_usable++;
-    return ks_cells_add(c, &cell, err);
+    r->d->n_times++;
+    return put_row(r, row, KS_MIXED_CELL, &cell, err);
 }
 
 static void count_rows(struct reading *r, const struct ks_obs *rows, size_t n)
@@ -309,9 +346,6 @@ static int digest_of(const char *path, char text_out[65], struct ks_err *err)
     return 0;
 }
 
-/* The minor version since which the label is a time over rounds. Later ones only add columns. */
-#define ROUNDS_MINOR 6
-
 static int check_schema(const struct ks_dataset *d, const struct ks_dataset_file *file,
                         const struct ks_dataset_rules *rules, struct ks_err *err)
 {
@@ -368,13 +402,15 @@ int ks_dataset_read(struct ks_dataset *d_out, const char *const *paths, size_t n
         return ks_fail(err, KS_ENOMEM, "out of memory");
     for (size_t i = 0; rc == 0 && i < n_paths; i++)
         rc = read_file(d_out, paths[i], rules, err);
-    if (rc == 0 && d_out->cells.n == 0)
+    if (rc == 0 && d_out->n_times == 0)
         return ks_fail(err, KS_EINVAL,
                        "%s: no usable row: of %llu, %llu are not ok, the filters leave out %llu, "
                        "and %llu problems are known from training",
                        paths[0], (unsigned long long)d_out->n_rows,
                        (unsigned long long)d_out->n_unusable, (unsigned long long)d_out->n_filtered,
                        (unsigned long long)d_out->n_left_out);
+    if (rc == 0)
+        rc = ks_mixed_settle(&d_out->mixed, &d_out->cells, err);
     return rc == 0 ? ks_cells_finish(&d_out->cells, err) : rc;
 }
 
@@ -382,7 +418,19 @@ void ks_dataset_release(struct ks_dataset *d)
 {
     ks_cells_release(&d->cells);
     ks_cells_release(&d->left_out);
+    ks_mixed_release(&d->mixed);
     ks_traits_release(&d->traits);
     free(d->files);
     *d = (struct ks_dataset){ 0 };
+}
+
+void ks_dataset_note_mixed(const struct ks_dataset *d, const char *command, struct ks_buf *notes)
+{
+    if (d->mixed.n_rows)
+        ks_buf_printf(
+            notes,
+            "ksweep-analyze %s: --mixed: %zu rows of %zu problems left out: a problem keeps the "
+            "rows of one device class, condition and schema version, that with most of "
+            "them\n",
+            command, d->mixed.n_rows, d->mixed.n_problems);
 }

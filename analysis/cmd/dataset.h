@@ -4,6 +4,7 @@
 #ifndef KS_ANALYSIS_DATASET_H
 #define KS_ANALYSIS_DATASET_H
 
+#include "analysis/cmd/mixed.h"
 #include "analysis/learn/features.h"
 #include "analysis/learn/matrix.h"
 #include "base/opt.h"
@@ -32,6 +33,7 @@ struct ks_dataset_file {
 struct ks_dataset {
     struct ks_cells cells;
     struct ks_cells left_out; /* problems only: those of rules.leave_out that were there */
+    struct ks_mixed mixed;    /* with rules.is_mixed: rows of several sources */
     struct ks_traits traits;
     struct ks_dataset_file *files; /* [n_files] */
     size_t n_files;
@@ -40,7 +42,7 @@ struct ks_dataset {
     bool has_device, has_row;
     char arch[64], model[192];
     uint32_t n_units;
-    uint64_t n_rows, n_unusable, n_filtered, n_left_out;
+    uint64_t n_rows, n_unusable, n_filtered, n_left_out, n_times;
 };
 
 /* What to call a device in a message: its model, of an imported one its architecture. */
@@ -51,7 +53,8 @@ struct ks_dataset_rules {
     struct ks_opt_list where; /* "NAME=VALUE[,VALUE]": direction, dtype, layout, operator, class or
                                  a dimension */
     const struct ks_problem_set *only; /* no others; NULL: all */
-    bool is_mixed; /* several device classes, conditions or schema versions are fine */
+    bool is_mixed; /* several device classes, conditions or schema versions are fine; each problem
+                      keeps the rows of one of them (mixed.h) */
     const struct ks_cells
         *leave_out[2];       /* problems that are not read, counted in n_left_out; NULL */
     struct ks_buf *left_out; /* their canonical texts, a line each; may be NULL */
@@ -65,5 +68,7 @@ struct ks_dataset_rules {
 int ks_dataset_read(struct ks_dataset *d_out, const char *const *paths, size_t n_paths,
                     const struct ks_dataset_rules *rules, struct ks_err *err);
 void ks_dataset_release(struct ks_dataset *d);
+/* What --mixed left out, as a note of the command; nothing if it did not. */
+void ks_dataset_note_mixed(const struct ks_dataset *d, const char *command, struct ks_buf *notes);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* evaluation.c - a model's picks for test problems, beside those of baselines and the ceiling */
 #include "analysis/cmd/evaluation.h"
+#include "analysis/learn/class_order.h"
 #include "analysis/model/source.h"
 #include "base/file.h"
 
@@ -97,22 +98,6 @@ static int check_operator(const struct ks_evaluation *j, const struct ks_cells *
     return 0;
 }
 
-/* As a selector does: its static order is that of the best fixed instance. */
-static void fall_back(struct ks_evaluation *j)
-{
-    const struct ks_feature_spec *spec = ks_spec_of(&j->features);
-
-    for (size_t i = 0; i < j->cells.n_problems; i++) {
-        if (!j->is_wanted[i])
-            continue;
-        j->outside[i] = ks_feature_outside(spec, &j->cells.problems[i].problem);
-        if (!j->outside[i])
-            continue;
-        j->n_outside++;
-        j->picks[KS_BY_MODEL][i] = j->picks[KS_BY_FIXED][i];
-    }
-}
-
 int ks_evaluation_run(struct ks_evaluation *j, const char *dir, const struct ks_cells *test,
                       struct ks_err *err)
 {
@@ -136,7 +121,8 @@ int ks_evaluation_run(struct ks_evaluation *j, const char *dir, const struct ks_
         rc = ks_choosers_pick(&others, j->is_wanted, j->picks, err);
     ks_choosers_release(&others);
     if (rc == 0)
-        fall_back(j);
+        rc = ks_fall_back(&j->cells, &j->features, j->is_training, j->is_wanted,
+                          j->picks[KS_BY_MODEL], j->outside, &j->n_outside, err);
     return rc;
 }
 

@@ -24,7 +24,8 @@ struct ks_evaluation {
 int ks_evaluation_open(struct ks_evaluation *j_out, const char *dir, uint32_t n_threads,
                        struct ks_err *err);
 /* ks_evaluation_run() - picks of the model and its baselines for problems that it was not trained
- * on. Problems outside of training get the best fixed instance that is there, as from a selector.
+ * on. Problems outside the range of training get the first of their class's static order that is
+ * there, as from a selector.
  * @dir [in] that of the model, for its feature_spec.json
  * @test [in] finished cells, none of a training problem */
 int ks_evaluation_run(struct ks_evaluation *j, const char *dir, const struct ks_cells *test,

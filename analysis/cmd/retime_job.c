@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* retime_job.c - writes a job that measures a model's picks and the oracle's together */
 #include "analysis/cmd/retime_job.h"
-#include "analysis/cmd/new_dir.h"
 #include "analysis/learn/retime.h"
+#include "base/new_dir.h"
 #include "grid/family.h"
 #include "grid/job.h"
 #include "grid/kernel_export.h"

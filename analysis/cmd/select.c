@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* select.c - ksweep-analyze select: writes a model as C source with its header and test */
 #include "analysis/cmd/analyze.h"
-#include "analysis/cmd/new_dir.h"
 #include "analysis/learn/objective.h"
 #include "analysis/model/model_dir.h"
 #include "analysis/model/selector.h"
 #include "base/file.h"
+#include "base/new_dir.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Problems that the selector's own test holds. */
+/* Problems of training that the selector's own test holds. */
 #define CASES 500
 
 static const char *const sizes[] = { "full", "budgeted", "distilled", NULL }; /* ks_sel_size */
@@ -170,13 +170,17 @@ static int put_report(struct job *j, struct ks_buf *to, struct ks_err *err)
 
 /* ---- files ---- */
 
+/* b is empty afterwards. */
 static int put_file(const struct job *j, const char *before, const char *after, struct ks_buf *b,
                     struct ks_err *err)
 {
     char name[256];
+    int rc;
 
     snprintf(name, sizeof(name), "%s%s%s", before, j->config->name, after);
-    return ks_new_dir_put(j->dir, name, b, err);
+    rc = ks_new_dir_put(j->dir, name, b, err);
+    ks_buf_clear(b);
+    return rc;
 }
 
 static int put_exports(struct job *j, struct ks_buf *b, struct ks_err *err)
@@ -198,17 +202,32 @@ static int put_exports(struct job *j, struct ks_buf *b, struct ks_err *err)
     return rc;
 }
 
+/* The problem with a dimension beyond the range of training. */
+static struct ks_problem beyond(const struct ks_selector *s, struct ks_problem p)
+{
+    const int dim = ks_problem_dim(p.op, "n");
+
+    if (dim >= 0 && s->most[dim] < 1e9)
+        p.dim[dim] = 2 * (int64_t)s->most[dim] + 1;
+    return p;
+}
+
+/* Of training, and every fourth of them once more, outside of its range. */
 static int put_test(struct job *j, struct ks_buf *b, struct ks_err *err)
 {
     const struct ks_cells *c = &j->model.cells;
     const size_t n = c->n_problems < CASES ? c->n_problems : CASES;
-    struct ks_problem *problems = calloc(n + 1, sizeof(*problems));
+    struct ks_problem *problems = calloc(2 * n + 1, sizeof(*problems));
+    size_t n_all = n;
 
     if (!problems)
         return ks_fail(err, KS_ENOMEM, "out of memory for the selector's test");
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         problems[i] = c->problems[i * c->n_problems / n].problem;
-    ks_selector_write_test(&j->selector, j->config->name, problems, n, b);
+        if (i % 4 == 0)
+            problems[n_all++] = beyond(&j->selector, problems[i]);
+    }
+    ks_selector_write_test(&j->selector, j->config->name, problems, n_all, b);
     free(problems);
     return put_file(j, "test_", ".c", b, err);
 }

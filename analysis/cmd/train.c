@@ -2,7 +2,6 @@
 /* train.c - ksweep-analyze train: cross-validates settings, trains and writes a model */
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/dataset.h"
-#include "analysis/cmd/new_dir.h"
 #include "analysis/cmd/warm.h"
 #include "analysis/data/view.h"
 #include "analysis/learn/scorecard.h"
@@ -13,6 +12,7 @@
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/file.h"
+#include "base/new_dir.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -56,7 +56,9 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_BOOL,
       .offset = AT(is_mixed),
       .def = "no",
-      .help = "accept rows of several device classes, conditions or schema versions" },
+      .help =
+          "accept rows of several device classes, conditions or schema versions; a problem that "
+          "has several keeps the rows of the one with most rows" },
     { .name = "folds",
       .type = KS_OPT_U32,
       .offset = AT(n_folds),
@@ -92,14 +94,18 @@ static const struct ks_opt opts[] = {
       .offset = AT(search_problems),
       .def = "2000",
       .arg = "N",
-      .help = "maximum number of problems in the sample on which settings are chosen; 0: all" },
+      .help = "maximum number of problems in the sample on which settings are chosen; 0: all. With "
+              "more problems than that the model has more and larger trees" },
     { .name = "budget",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(budget_ms),
       .def = "0",
       .arg = "TIME",
-      .help = "time limit: the search of settings stops after half of it; 0: no limit. The result "
-              "of a search that was stopped depends on the speed of the machine" },
+      .help = "time limit for growing trees: the search of settings stops after half of it, the "
+              "folds' models after three quarters, the model at its end, each with at least one "
+              "tree; 0: no limit. Reading results, computing features and scoring are not "
+              "limited. The result of a training that was stopped depends on the speed of the "
+              "machine" },
     { .name = "weigh-uses",
       .type = KS_OPT_BOOL,
       .offset = AT(use_counts),
@@ -202,14 +208,21 @@ static void put_report(const struct job *j, struct ks_buf *to)
     ks_settings(&settings);
     ks_buf_printf(to, "cross-validated: %u folds by problem, settings chosen by inner folds\n",
                   j->options.n_folds);
+    ks_buf_printf(
+        to,
+        "outside of the range of their fold's training: %zu problems, which get the first "
+        "instance of their class's static order\n",
+        j->trained.n_outside);
     if (j->config->warm)
         ks_buf_printf(to, "continues %s (%zu trees, %zu problems); evaluated on the new problems\n",
                       j->config->warm, j->warm.n_trees, j->warm.model.cells.n_problems);
-    ks_buf_printf(to,
-                  "model: target %s, depth %u, %zu trees, %zu features, %zu instances, %zu cells; ",
-                  ks_target_name(settings[last->setting].target), settings[last->setting].depth,
-                  j->warm.n_trees + last->rounds, j->trained.features.n_cols,
-                  j->data.cells.n_instances, j->data.cells.n);
+    ks_buf_printf(
+        to,
+        "model: target %s, %zu trees of up to %u leaves, %zu features, %zu instances, %zu "
+        "cells; ",
+        ks_target_name(settings[last->setting].target), j->warm.n_trees + last->rounds,
+        last->leaves ? last->leaves : 1u << last->depth, j->trained.features.n_cols,
+        j->data.cells.n_instances, j->data.cells.n);
     ks_quality_text(&j->card, to);
 }
 
@@ -265,7 +278,8 @@ static int write_model(struct job *j, struct ks_err *err)
                                     .n_units = j->data.n_units,
                                     .where = c->where.text,
                                     .n_where = c->where.n,
-                                    .is_mixed = c->is_mixed };
+                                    .is_mixed = c->is_mixed,
+                                    .n_other_sources = j->data.mixed.n_rows };
     int rc;
 
     if (!files)
@@ -333,6 +347,7 @@ static void note(const struct job *j, struct ks_buf *notes)
                   (unsigned long long)d->n_rows, (unsigned long long)d->n_unusable,
                   (unsigned long long)d->n_filtered, d->cells.n_replaced, d->cells.n_problems,
                   d->cells.n_instances);
+    ks_dataset_note_mixed(d, "train", notes);
     if (d->n_left_out)
         ks_buf_printf(notes,
                       "ksweep-analyze train: %llu problems left out: %s was trained on them\n",
@@ -342,6 +357,11 @@ static void note(const struct job *j, struct ks_buf *notes)
                       "ksweep-analyze train: the time limit (--budget) ended the search after %zu "
                       "settings; another run may choose a different one\n",
                       j->trained.n_tried);
+    if (j->trained.is_fit_cut)
+        ks_buf_printf(notes,
+                      "ksweep-analyze train: the time limit (--budget) ended the growth of trees; "
+                      "the model has %u rounds of them, and another run may have more or fewer\n",
+                      j->trained.last.rounds);
 }
 
 static int check(const struct config *c, struct ks_err *err)

@@ -71,7 +71,8 @@ static const struct ks_opt opts[] = {
       .offset = AT(is_mixed),
       .def = "no",
       .help =
-          "accept rows whose device class, condition or schema version differs from the model's" },
+          "accept rows whose device class, condition or schema version differs from the model's; a "
+          "problem that has several keeps the rows of the one with most rows" },
     { .name = "json",
       .type = KS_OPT_BOOL,
       .offset = AT(json),
@@ -206,8 +207,8 @@ static void put_leaks(const struct job *j, struct ks_buf *to)
     put_more(j->data.n_left_out, to);
     put_coverage(&j->eval, to);
     ks_buf_printf(to,
-                  "outside of the training range: %zu problems, which get the best fixed instance, "
-                  "as in a selector\n",
+                  "outside of the training range: %zu problems, which get the first instance of "
+                  "their class's static order, as in a selector\n",
                   j->eval.n_outside);
     for (size_t i = 0, n = 0; i < j->eval.cells.n_problems && n < MOST_LEAKED; i++) {
         if (!j->eval.outside[i])
@@ -512,6 +513,8 @@ static int validate(const void *cfg, const char *const *operands, int n, struct 
         rc = write_retime(&j, notes, err);
     if (rc == 0)
         rc = print(&j, &g, err);
+    if (rc == 0)
+        ks_dataset_note_mixed(&j.data, "validate", notes);
     if (rc == 0 && !(j.card.is_useful && g.is_passed))
         rc = KS_EXIT_LOOK;
     release(&j);

@@ -123,9 +123,6 @@ static void fill(const struct ks_warm *w, const struct ks_cells *fresh, const st
 
         u->trained.fold[p] =
             old == UINT32_MAX ? t->fold[ks_cells_find_problem(fresh, id)] : w->model.fold[old];
-        u->trained.picks[KS_BY_MODEL][p] =
-            (struct ks_pick){ .problem = p,
-                              .cell = ks_pick_scored(&c->problems[p], u->trained.scores) };
     }
 }
 
@@ -144,8 +141,7 @@ int ks_warm_unite(const struct ks_warm *w, const struct ks_cells *fresh, const s
     *both = *t;
     both->fold = calloc(out->cells.n_problems + 1, sizeof(*both->fold));
     both->scores = calloc(out->cells.n + 1, sizeof(*both->scores));
-    both->picks[KS_BY_MODEL] = calloc(out->cells.n_problems + 1, sizeof(**both->picks));
-    if (!both->fold || !both->scores || !both->picks[KS_BY_MODEL])
+    if (!both->fold || !both->scores)
         return ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", out->cells.n_problems);
     fill(w, fresh, t, out);
     return 0;
@@ -156,6 +152,5 @@ void ks_warm_union_release(struct ks_warm_union *u)
     ks_cells_release(&u->cells);
     free(u->trained.fold);
     free(u->trained.scores);
-    free(u->trained.picks[KS_BY_MODEL]);
     *u = (struct ks_warm_union){ 0 };
 }

@@ -28,7 +28,7 @@ void ks_warm_release(struct ks_warm *w);
  * ks_model_write() wants them. Zero-initialised = empty. */
 struct ks_warm_union {
     struct ks_cells cells;
-    struct ks_trained trained; /* borrows all but fold, scores and picks[KS_BY_MODEL] */
+    struct ks_trained trained; /* borrows all but fold and scores */
 };
 int ks_warm_unite(const struct ks_warm *w, const struct ks_cells *fresh, const struct ks_trained *t,
                   struct ks_warm_union *out, struct ks_err *err);

@@ -391,3 +391,52 @@ KS_FX_API int ks_fx_is_outside(const double *q, const double *least, const doubl
             return 1;
     return 0;
 }
+
+/* ---- shape classes ---- */
+
+static int fx_is_fully_connected(const int64_t *d)
+{
+    for (int axis = 1; axis < 3; axis++)
+        if (d[IN + axis] != d[FILTER + axis] || d[LO + axis] || d[HI + axis] ||
+            d[DILATION + axis] > 1)
+            return 0;
+    return d[G] == 1;
+}
+
+static int fx_has_dilation(const int64_t *d)
+{
+    for (int axis = 0; axis < 3; axis++)
+        if (d[FILTER + axis] > 1 && d[DILATION + axis] > 1)
+            return 1;
+    return 0;
+}
+
+static int fx_class_of_2d(const int64_t *d)
+{
+    const int64_t y = d[FILTER + 1], x = d[FILTER + 2];
+
+    if (fx_is_fully_connected(d))
+        return KS_FX_CLASS_FULLY_CONNECTED;
+    if (d[G] > 1)
+        return d[G] == d[C_TOTAL] ? KS_FX_CLASS_DEPTHWISE : KS_FX_CLASS_GROUPED;
+    if (d[C_TOTAL] <= 4)
+        return KS_FX_CLASS_STEM;
+    if (fx_has_dilation(d))
+        return KS_FX_CLASS_DILATED;
+    if (d[STRIDE + 1] > 1 || d[STRIDE + 2] > 1)
+        return KS_FX_CLASS_STRIDED;
+    if (y == 1 && x == 1)
+        return KS_FX_CLASS_POINTWISE;
+    if (y == 3 && x == 3)
+        return KS_FX_CLASS_3X3;
+    return y >= 5 || x >= 5 ? KS_FX_CLASS_LARGE_FILTER : KS_FX_CLASS_OTHER;
+}
+
+KS_FX_API int ks_fx_class(const struct ks_fx_problem *p)
+{
+    if (p->op != CONV)
+        return KS_FX_CLASS_OTHER_OPERATOR;
+    if (p->dim[NDIM] != 2)
+        return p->dim[NDIM] == 3 ? KS_FX_CLASS_3D : KS_FX_CLASS_1D;
+    return fx_class_of_2d(p->dim);
+}

@@ -95,6 +95,24 @@ struct ks_fx_need {
     int32_t factor, value;  /* quantity * factor is tested */
 };
 
+/* Shape classes, as grid/problem_class.h has them. */
+enum ks_fx_class {
+    KS_FX_CLASS_OTHER_OPERATOR,
+    KS_FX_CLASS_3D,
+    KS_FX_CLASS_1D,
+    KS_FX_CLASS_FULLY_CONNECTED,
+    KS_FX_CLASS_DEPTHWISE,
+    KS_FX_CLASS_GROUPED,
+    KS_FX_CLASS_STEM,
+    KS_FX_CLASS_DILATED,
+    KS_FX_CLASS_STRIDED,
+    KS_FX_CLASS_POINTWISE,
+    KS_FX_CLASS_3X3,
+    KS_FX_CLASS_LARGE_FILTER,
+    KS_FX_CLASS_OTHER,
+    KS_FX_N_CLASSES
+};
+
 struct ks_fx_instance {
     int32_t op, direction, dtype, layout; /* its domain; -1 = any */
     int32_t ndim;                         /* 1, 2, 3; 0 = any */
@@ -162,5 +180,8 @@ KS_FX_API int ks_fx_applies(const struct ks_fx_problem *p, const double *q,
 /* Whether a quantity of the problem lies outside of these limits, [KS_FX_N_QUANTITIES] each; NaN =
  * no limit. Alignment and flags are not checked. */
 KS_FX_API int ks_fx_is_outside(const double *q, const double *least, const double *most);
+
+/* The shape class of a valid problem: enum ks_fx_class. */
+KS_FX_API int ks_fx_class(const struct ks_fx_problem *p);
 
 #endif

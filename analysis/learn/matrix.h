@@ -130,6 +130,9 @@ struct ks_featurizer {
     void (*fill)(void *ctx, uint32_t problem, uint32_t instance, float *row_out);
     /* Whether a model with these features can offer the instance; NULL: all of them. */
     bool (*knows)(void *ctx, uint32_t instance);
+    /* What of a problem lies outside the range of the training problems; NULL: nothing does. The
+     * slot is NULL where features have no range. */
+    const char *(*outside)(void *ctx, uint32_t problem);
 };
 
 #endif

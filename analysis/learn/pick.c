@@ -100,7 +100,7 @@ size_t ks_pick_scored(const struct ks_cell_problem *p, const float *scores)
     size_t pick = p->first;
 
     for (size_t i = p->first; i < p->first + p->n; i++)
-        if (scores[i] < scores[pick])
+        if (scores[i] < scores[pick] || (isnan(scores[pick]) && !isnan(scores[i])))
             pick = i;
     return pick;
 }

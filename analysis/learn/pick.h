@@ -25,7 +25,8 @@ struct ks_pick {
 void ks_pick(const struct ks_cells *c, uint32_t problem, const double *scores,
              struct ks_pick *pick_out);
 
-/* The measured cell of a problem with the lowest score. @scores [in] [n cells] */
+/* The measured cell of a problem with the lowest score, the first if none has one. @scores [in] [n
+ * cells]; NaN = none */
 size_t ks_pick_scored(const struct ks_cell_problem *p, const float *scores);
 
 /* ks_quality() - sums up picks.

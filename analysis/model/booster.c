@@ -49,15 +49,16 @@ static int set_number(struct ks_booster *b, const char *name, double value, stru
 
 static int set_params(struct ks_booster *b, const struct ks_booster_params *p, struct ks_err *err)
 {
-    static const char *const texts[][2] = { { "booster", "gbtree" },
-                                            { "objective", "reg:squarederror" },
-                                            { "tree_method", "hist" },
-                                            { "base_score", "0" },
-                                            { "verbosity", "0" } };
+    const char *const texts[][2] = {
+        { "booster", "gbtree" },   { "objective", "reg:squarederror" },
+        { "tree_method", "hist" }, { "grow_policy", p->leaves ? "lossguide" : "depthwise" },
+        { "base_score", "0" },     { "verbosity", "0" }
+    };
     const struct {
         const char *name;
         double value;
     } numbers[] = { { "max_depth", p->depth },
+                    { "max_leaves", p->leaves },
                     { "num_parallel_tree", p->n_parallel },
                     { "max_bin", p->max_bin },
                     { "eta", p->eta },

@@ -13,6 +13,7 @@
 
 struct ks_booster_params {
     uint32_t depth, n_parallel, max_bin; /* levels; trees per round; bins of a column's values */
+    uint32_t leaves; /* 0: level by level; else the leaf that gains most first, up to so many */
     double eta, min_child, subsample, colsample, lambda;
     uint32_t n_threads; /* > 0 */
     uint64_t seed;      /* below 2^31 */

@@ -61,9 +61,6 @@ const uint16_t *ks_distilled_list(const struct ks_distilled *t, const double *q)
 int ks_distill_choose(const struct ks_losses *l, uint32_t outer,
                       struct ks_distill_options *options_io, struct ks_err *err);
 
-/* ks_losses_order() - the static order: candidates by mean loss, and a smallest set.
- * @order_out [out] [n_candidates] */
-int ks_losses_order(const struct ks_losses *l, uint16_t *order_out, struct ks_err *err);
 /* ks_losses_smallest() - one candidate after the other, each the one that lessens the loss of the
  * best of the set most, until the set loses at most `enough` or has `most`.
  * @without [in] as in ks_distill(); at least one problem must be left

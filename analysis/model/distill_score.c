@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* distill_score.c - how good tables are on problems that they have not seen, the static order, and
- * smallest sets. */
+/* distill_score.c - how good tables are on problems that they have not seen, and smallest sets. */
 #include "analysis/model/distill.h"
 
 #include <stdlib.h>
@@ -128,36 +127,4 @@ int ks_losses_smallest(const struct ks_losses *l, uint64_t without, double enoug
     free(covered);
     free(sum);
     return n ? (int)n : no_memory(err);
-}
-
-struct ranked {
-    double loss;
-    uint16_t candidate;
-};
-
-static int by_loss(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-
-    if (x->loss < y->loss || x->loss > y->loss)
-        return x->loss < y->loss ? -1 : 1;
-    return (int)x->candidate - (int)y->candidate;
-}
-
-int ks_losses_order(const struct ks_losses *l, uint16_t *order_out, struct ks_err *err)
-{
-    struct ranked *r = calloc(l->n_candidates + 1, sizeof(*r));
-
-    if (!r)
-        return no_memory(err);
-    for (size_t k = 0; k < l->n_candidates; k++) {
-        r[k].candidate = (uint16_t)k;
-        for (size_t p = 0; p < l->n_problems; p++)
-            r[k].loss += (double)l->loss[p * l->n_candidates + k];
-    }
-    qsort(r, l->n_candidates, sizeof(*r), by_loss);
-    for (size_t k = 0; k < l->n_candidates; k++)
-        order_out[k] = r[k].candidate;
-    free(r);
-    return 0;
 }

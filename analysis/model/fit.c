@@ -99,6 +99,7 @@ double ks_fit_rows_loss(const struct ks_cells *c, const struct ks_fit_rows *r, c
 static struct ks_booster_params params_of(const struct ks_fit_input *in, const struct ks_setting *s)
 {
     return (struct ks_booster_params){ .depth = s->depth,
+                                       .leaves = s->leaves,
                                        .n_parallel = s->n_parallel,
                                        .eta = s->eta,
                                        .min_child = s->min_child,
@@ -148,11 +149,13 @@ void ks_fit_end(struct ks_fit *f)
 }
 
 int ks_fit_whole(struct ks_fit *f_out, const struct ks_fit_input *in,
-                 const struct ks_setting *setting, const bool *is_training, uint32_t n_rounds,
-                 struct ks_featurizer *features_out, struct ks_err *err)
+                 const struct ks_setting *setting, const bool *is_training, uint32_t *rounds_io,
+                 const struct ks_deadline *deadline, struct ks_featurizer *features_out,
+                 struct ks_err *err)
 {
     struct ks_fit_rows train = { 0 };
     struct ks_fit f = { 0 };
+    uint32_t n = 0;
     int rc = in->source->fit(in->source->ctx, in->cells, is_training, features_out, err);
 
     if (rc < 0)
@@ -160,14 +163,15 @@ int ks_fit_whole(struct ks_fit *f_out, const struct ks_fit_input *in,
     rc = ks_fit_rows_make(in->cells, features_out, is_training, in->use_lost, &train, err);
     if (rc == 0)
         rc = ks_fit_begin(&f, in, setting, features_out, &train, NULL, 0, err);
-    if (rc == 0)
-        rc = ks_fit_rounds(&f, n_rounds, err);
+    for (; rc == 0 && n < *rounds_io && (n == 0 || !ks_deadline_is_over(deadline)); n++)
+        rc = ks_fit_rounds(&f, 1, err);
     ks_fit_rows_release(&train);
     if (rc < 0) {
         ks_fit_end(&f);
         in->source->release(features_out);
         return rc;
     }
+    *rounds_io = n;
     *f_out = f;
     return 0;
 }

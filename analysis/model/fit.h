@@ -8,13 +8,22 @@
 #include "analysis/learn/objective.h"
 #include "analysis/learn/pick.h"
 #include "analysis/model/booster.h"
+#include "base/file.h"
 
 /* What is searched over. */
 struct ks_setting {
     uint32_t target;                     /* enum ks_target */
     uint32_t depth, n_parallel, max_bin; /* max_bin: a split is between two of so many quantiles */
+    uint32_t leaves; /* 0: trees grow level by level; else up to so many leaves, the one that gains
+                        most is split next */
     double eta, min_child, subsample, colsample, lambda;
 };
+
+/* A tree of more levels may have more nodes than a selector can number (selector_core.h). */
+#define KS_DEPTH_MAX  15
+#define KS_LEAVES_MAX (1u << KS_DEPTH_MAX)
+/* The size of model.json, at most: what ks_file_read() takes. */
+#define KS_MODEL_MAX KS_FILE_MAX
 
 /* Where features come from. */
 struct ks_feature_source {
@@ -65,10 +74,25 @@ int ks_fit_begin(struct ks_fit *f_out, const struct ks_fit_input *in,
 int ks_fit_rounds(struct ks_fit *f, uint32_t n, struct ks_err *err);
 void ks_fit_end(struct ks_fit *f);
 
-/* A whole fit of so many rounds, with features of its own. *features_out: caller releases. */
+/* When the growth of trees ends. */
+struct ks_deadline {
+    uint64_t at_ns; /* 0: never */
+    uint64_t (*now_ns)(void *ctx);
+    void *ctx;
+};
+static inline bool ks_deadline_is_over(const struct ks_deadline *d)
+{
+    return d->at_ns && d->now_ns(d->ctx) >= d->at_ns;
+}
+
+/* ks_fit_whole() - a whole fit, with features of its own.
+ * @rounds_io [in,out] at most so many; how many there are: fewer, but at least one, if the deadline
+ * is over before
+ * *features_out: caller releases. */
 int ks_fit_whole(struct ks_fit *f_out, const struct ks_fit_input *in,
-                 const struct ks_setting *setting, const bool *is_training, uint32_t n_rounds,
-                 struct ks_featurizer *features_out, struct ks_err *err);
+                 const struct ks_setting *setting, const bool *is_training, uint32_t *rounds_io,
+                 const struct ks_deadline *deadline, struct ks_featurizer *features_out,
+                 struct ks_err *err);
 
 /* ks_score_problems() - scores of all instances for problems, and what they choose.
  * @is_wanted [in] [c->n_problems]

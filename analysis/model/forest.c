@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* forest.c - reads the trees of a saved XGBoost model as the selector has them */
+/* forest.c - reads the trees of a saved model, one by one, and walks them */
 #include "analysis/model/forest.h"
+#include "analysis/model/forest_text.h"
+#include "base/array.h"
+#include "base/file.h"
 #include "json/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +44,9 @@ static const char *const list_names[N_LISTS] = {
 };
 
 struct parse {
-    const struct ks_json *doc;
+    const struct ks_json *doc; /* the model without its trees, or the tree that is read */
+    struct ks_forest_text text;
+    const char *name;
     struct ks_forest *f;
     struct ks_err *err;
     double *list[N_LISTS]; /* [n] of the tree that is read; owned */
@@ -244,20 +250,40 @@ static int get_tree(struct parse *r, const struct ks_node *tree, struct ks_sel_t
     return 0;
 }
 
+/* text: [len] of one tree. */
+static int parse_tree(struct parse *r, const char *text, size_t len, struct ks_sel_tree *out)
+{
+    const struct ks_json *model = r->doc;
+    struct ks_json *doc = NULL;
+    char name[400];
+    int rc;
+
+    snprintf(name, sizeof(name), "%.300s, tree %u", r->name, (unsigned)r->f->n_trees);
+    rc = ks_json_parse(text, len, name, &doc, r->err);
+    r->doc = doc;
+    if (rc == 0)
+        rc = get_tree(r, ks_json_root(doc), out);
+    r->doc = model;
+    ks_json_close(doc);
+    return rc;
+}
+
 static int get_trees(struct parse *r, const struct ks_node *learner)
 {
-    static const char *const path[] = { "gradient_booster", "model", "trees", NULL };
-    const struct ks_node *trees = down(learner, path);
+    struct ks_forest *f = r->f;
+    const char *text;
+    size_t len, cap = 0;
     int rc = 0;
 
-    if (ks_node_kind(trees) != KS_JSON_ARRAY || ks_node_size(trees) == 0)
-        return bad(r, trees ? trees : learner, "the model has no trees");
-    r->f->trees = calloc(ks_node_size(trees), sizeof(*r->f->trees));
-    if (!r->f->trees)
-        return no_memory(r->err);
-    for (trees = ks_node_first(trees); rc == 0 && trees; trees = ks_node_next(trees))
-        rc = get_tree(r, trees, &r->f->trees[r->f->n_trees++]);
-    return rc;
+    while (r->text.at && (rc = ks_forest_text_next(&r->text, &text, &len, r->err)) > 0) {
+        rc = ks_reserve(&f->trees, f->n_trees + 1u, &cap, sizeof(*f->trees), "trees", r->err);
+        if (rc == 0)
+            rc = parse_tree(r, text, len, &f->trees[f->n_trees]);
+        if (rc < 0)
+            return rc;
+        f->n_trees++;
+    }
+    return rc == 0 && f->n_trees == 0 ? bad(r, learner, "the model has no trees") : rc;
 }
 
 static int get_learner(struct parse *r)
@@ -292,16 +318,25 @@ static int get_learner(struct parse *r)
     return rc == 0 ? get_trees(r, learner) : rc;
 }
 
-static int read_forest(const struct ks_json *doc, struct ks_forest *out, struct ks_err *err)
+int ks_forest_parse(const char *text, size_t len, const char *name, struct ks_forest *out,
+                    struct ks_err *err)
 {
     struct ks_forest f = { 0 };
-    struct parse r = { .doc = doc, .f = &f, .err = err };
-    int rc = get_learner(&r);
+    struct parse r = { .f = &f, .name = name, .err = err };
+    struct ks_json *doc = NULL;
+    int rc = ks_forest_text_open(&r.text, text, len, name, err);
 
+    if (rc == 0)
+        rc = ks_json_parse(ks_buf_text(&r.text.rest), r.text.rest.len, name, &doc, err);
+    r.doc = doc;
+    if (rc == 0)
+        rc = get_learner(&r);
     for (int k = 0; k < N_LISTS; k++)
         free(r.list[k]);
     free(r.number);
     free(r.queue);
+    ks_json_close(doc);
+    ks_forest_text_release(&r.text);
     if (rc < 0)
         ks_forest_release(&f);
     else
@@ -311,21 +346,13 @@ static int read_forest(const struct ks_json *doc, struct ks_forest *out, struct 
 
 int ks_forest_read(const char *path, struct ks_forest *forest_out, struct ks_err *err)
 {
-    struct ks_json *doc = NULL;
-    int rc = ks_json_open(path, &doc, err);
+    struct ks_buf text;
+    int rc;
 
-    rc = rc == 0 ? read_forest(doc, forest_out, err) : rc;
-    ks_json_close(doc);
-    return rc;
-}
-
-int ks_forest_parse(const char *text, size_t len, const char *name, struct ks_forest *forest_out,
-                    struct ks_err *err)
-{
-    struct ks_json *doc = NULL;
-    int rc = ks_json_parse(text, len, name, &doc, err);
-
-    rc = rc == 0 ? read_forest(doc, forest_out, err) : rc;
-    ks_json_close(doc);
+    ks_buf_init(&text);
+    rc = ks_file_read(path, &text, err);
+    if (rc == 0)
+        rc = ks_forest_parse(ks_buf_text(&text), text.len, path, forest_out, err);
+    ks_buf_release(&text);
     return rc;
 }

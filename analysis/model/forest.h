@@ -24,7 +24,8 @@ struct ks_forest {
 };
 void ks_forest_release(struct ks_forest *f);
 
-/* ks_forest_read() - a model saved by XGBoosterSaveModel() of XGBoost 1.7 as JSON.
+/* ks_forest_read() - a model saved by XGBoosterSaveModel() of XGBoost 1.7 as JSON, tree by tree: as
+ * large as ks_file_read() takes.
  * Returns 0; KS_EFORMAT: no such model, another booster than gbtree, several outputs, categorical
  * splits, a tree that is none, more than 32,767 features or 65,535 nodes in a tree; the message
  * names the place. KS_ENOMEM. */

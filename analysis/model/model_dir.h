@@ -8,7 +8,7 @@
  *   problems.csv      training problems: problem_id, fold, class, uses, canonical
  *   instances.csv     candidates: instance_id, n_cells, name
  *   oof.csv           a row per training cell: time and the score of a model that has not seen the
- *                     problem
+ *                     problem; empty: that model does not know the instance
  *   importances.csv   total gain of the splits by each feature
  *
  * Nothing in it depends on when or where it was made. */
@@ -18,7 +18,8 @@
 #include "analysis/model/train.h"
 #include "base/buf.h"
 
-#define KS_MODEL_FORMAT 1
+/* 2: a score in oof.csv may be missing. Format 1 is read, too. */
+#define KS_MODEL_FORMAT 2
 
 struct ks_model_file { /* what it was trained on */
     const char *name, *digest;
@@ -34,6 +35,7 @@ struct ks_model_about {                /* borrowed */
     const char *const *where; /* [n_where] filters */
     size_t n_where;
     bool is_mixed;
+    size_t n_other_sources; /* rows left out because their problem has more of another source */
     /* The model that training continued: NULL: none. Its problems are in problems.csv, its cells
      * with their scores in oof.csv, its trees in model.json. */
     const char *start_name, *start_digest; /* directory; SHA-256 of its model.json */
@@ -52,7 +54,7 @@ int ks_model_write(const char *dir, const struct ks_fit_input *in,
 struct ks_model {
     struct ks_cells cells; /* of training */
     uint8_t *fold;         /* [n_problems] */
-    float *scores;         /* [n cells] out of fold */
+    float *scores;         /* [n cells] out of fold; NaN = none */
     struct ks_booster *booster;
     char device_model[192], arch[64];
     uint64_t device_class, condition, seed;

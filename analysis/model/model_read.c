@@ -88,6 +88,13 @@ static bool number(const char *text, double *out)
     return end != text && *end == '\0' && isfinite(*out);
 }
 
+/* Missing: NaN. */
+static bool number_or_missing(const char *text, double *out)
+{
+    *out = NAN;
+    return *text == '\0' || number(text, out);
+}
+
 static int problem_row(struct table *t, const char **fields, struct ks_err *err)
 {
     struct ks_problem p;
@@ -150,7 +157,7 @@ static int cell_row(struct table *t, const char **fields, struct ks_err *err)
 
     if (!ks_unhex64(fields[0], &problem) || !ks_unhex64(fields[2], &instance) ||
         !number(fields[3], &cell.time_ns) || !number(fields[4], &cell.se_ns) ||
-        !number(fields[5], &score) || cell.time_ns <= 0)
+        !number_or_missing(fields[5], &score) || cell.time_ns <= 0)
         return bad_row(t, "a field is not a number", err);
     cell.problem = ks_cells_find_problem(c, problem);
     cell.instance = ks_cells_find_instance(c, instance);
@@ -198,10 +205,10 @@ static int check_format(const struct ks_json *doc, struct ks_err *err)
     int rc = n ? ks_node_int(doc, n, &format, err)
                : ks_fail(err, KS_EFORMAT, "%s: is not the manifest of a model", ks_json_name(doc));
 
-    if (rc == 0 && format != KS_MODEL_FORMAT)
-        rc = ks_node_fail(doc, n, err,
-                          "model format %lld, but this version reads %d: train the model again",
-                          (long long)format, KS_MODEL_FORMAT);
+    if (rc == 0 && (format < 1 || format > KS_MODEL_FORMAT))
+        rc = ks_node_fail(
+            doc, n, err, "model format %lld, but this version reads 1 to %d: train the model again",
+            (long long)format, KS_MODEL_FORMAT);
     return rc;
 }
 

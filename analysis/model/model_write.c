@@ -1,35 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* model_write.c - writes a model directory under a temporary name, then renames it */
 #include "analysis/model/model_dir.h"
-#include "base/file.h"
 #include "base/hash.h"
+#include "base/new_dir.h"
 #include "base/text.h"
 #include "grid/problem_class.h"
 #include "json/json.h"
 
-#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct writer {
     const struct ks_fit_input *in;
     const struct ks_train_options *options;
     const struct ks_trained *t;
     const struct ks_model_about *about;
-    char dir[4096]; /* a temporary one */
+    char dir[KS_NEW_DIR_BYTES]; /* a temporary one */
 };
 
 static int put_file(const struct writer *w, const char *name, const struct ks_buf *text,
                     struct ks_err *err)
 {
-    char path[4200];
-    int rc = ks_buf_ok(text) ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %s", name);
-
-    if (rc == 0)
-        rc = ks_path_join(path, sizeof(path), w->dir, name, err);
-    return rc == 0 ? ks_file_replace(path, text->data, text->len, err) : rc;
+    return ks_new_dir_put(w->dir, name, text, err);
 }
 
 /* ---- CSV ---- */
@@ -71,16 +65,17 @@ static int put_oof(const struct writer *w, struct ks_buf *to, struct ks_err *err
     ks_buf_printf(to, "problem_id,fold,instance_id,time_ns,se_ns,score,is_best,is_pick\n");
     for (size_t i = 0; i < c->n; i++) {
         const struct ks_timed_cell *cell = &c->cells[i];
-        char time[32], se[32];
+        const struct ks_cell_problem *p = &c->problems[cell->problem];
+        char time[32], se[32], score[32] = ""; /* empty: no model of another fold has one */
 
         ks_f64_text(cell->time_ns, time);
         ks_f64_text(cell->se_ns, se);
-        ks_buf_printf(to, "%016llx,%u,%016llx,%s,%s,%.9g,%d,%d\n",
-                      (unsigned long long)c->problems[cell->problem].problem.id,
+        if (!isnan(w->t->scores[i]))
+            snprintf(score, sizeof(score), "%.9g", (double)w->t->scores[i]);
+        ks_buf_printf(to, "%016llx,%u,%016llx,%s,%s,%s,%d,%d\n", (unsigned long long)p->problem.id,
                       w->t->fold[cell->problem],
-                      (unsigned long long)c->instances[cell->instance].id, time, se,
-                      (double)w->t->scores[i], i == c->problems[cell->problem].best,
-                      i == w->t->picks[KS_BY_MODEL][cell->problem].cell);
+                      (unsigned long long)c->instances[cell->instance].id, time, se, score,
+                      i == p->best, i == ks_pick_scored(p, w->t->scores));
     }
     return put_file(w, "oof.csv", to, err);
 }
@@ -135,6 +130,7 @@ static void put_device(const struct ks_model_about *a, struct ks_jw *w)
     ks_jw_str(w, "model", a->device_model);
     ks_jw_u64(w, "n_units", a->n_units);
     ks_jw_bool(w, "is_mixed", a->is_mixed);
+    ks_jw_u64(w, "n_rows_of_other_sources", a->n_other_sources);
     ks_jw_close(w, '}');
     ks_jw_id(w, "condition_id", a->condition);
 }
@@ -159,7 +155,8 @@ static void put_tried(struct ks_jw *w, const struct ks_tried *t)
     s = &settings[t->setting];
     ks_jw_open(w, NULL, '{');
     ks_jw_str(w, "target", ks_target_name(s->target));
-    ks_jw_u64(w, "depth", s->depth);
+    ks_jw_u64(w, "depth", t->depth);
+    ks_jw_u64(w, "leaves", t->leaves ? t->leaves : 1u << t->depth);
     ks_jw_u64(w, "max_bin", s->max_bin);
     ks_jw_real(w, "eta", s->eta);
     ks_jw_real(w, "min_child_weight", s->min_child);
@@ -181,6 +178,7 @@ static void put_search(const struct writer *w, struct ks_jw *j)
     ks_jw_u64(j, "max_rounds", w->options->max_rounds);
     ks_jw_u64(j, "search_problems", w->options->search_problems);
     ks_jw_bool(j, "is_search_cut_by_budget", t->is_cut);
+    ks_jw_bool(j, "is_fit_cut_by_budget", t->is_fit_cut);
     ks_jw_open(j, "model", '[');
     put_tried(j, &t->last);
     ks_jw_close(j, ']');
@@ -250,30 +248,14 @@ static int put_all(const struct writer *w, struct ks_err *err)
     return rc;
 }
 
-static int make_temporary(struct writer *w, const char *dir, struct ks_err *err)
-{
-    int n = snprintf(w->dir, sizeof(w->dir), "%s.XXXXXX", dir);
-
-    if (n < 0 || (size_t)n >= sizeof(w->dir))
-        return ks_fail(err, KS_EINVAL, "the name of the model directory is too long");
-    if (!mkdtemp(w->dir))
-        return ks_fail_path(err, "making the model directory '%s'", dir);
-    return chmod(w->dir, 0755) ? ks_fail_errno(err, "making '%s'", w->dir) : 0;
-}
-
 int ks_model_write(const char *dir, const struct ks_fit_input *in,
                    const struct ks_train_options *options, const struct ks_trained *t,
                    const struct ks_model_about *about, const struct ks_buf *feature_spec,
                    const struct ks_buf *metrics, struct ks_err *err)
 {
     struct writer w = { in, options, t, about, "" };
-    struct ks_err ignored;
-    int rc;
+    int rc = ks_new_dir_begin(dir, w.dir, err);
 
-    if (ks_path_exists(dir))
-        return ks_fail(err, KS_EEXIST,
-                       "'%s' already exists; remove it, or choose another directory", dir);
-    rc = make_temporary(&w, dir, err);
     if (rc < 0)
         return rc;
     rc = put_all(&w, err);
@@ -281,9 +263,5 @@ int ks_model_write(const char *dir, const struct ks_fit_input *in,
         rc = put_file(&w, "feature_spec.json", feature_spec, err);
     if (rc == 0)
         rc = put_file(&w, "metrics.json", metrics, err);
-    if (rc == 0 && rename(w.dir, dir) != 0)
-        rc = ks_fail_path(err, "making the model directory '%s'", dir);
-    if (rc < 0)
-        (void)ks_remove_tree(w.dir, &ignored);
-    return rc;
+    return ks_new_dir_end(dir, w.dir, rc, err);
 }

@@ -2,7 +2,6 @@
 /* search.c - scores settings on pairs of folds, and chooses the one with the least loss */
 #include "analysis/model/search.h"
 #include "analysis/model/parallel.h"
-#include "base/clock.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -58,7 +57,7 @@ static float *curve(const struct ks_search *s, uint32_t i, uint32_t outer, uint3
 /* share: of what the search may take, half of the budget. */
 static bool is_late(const struct run *r, double share)
 {
-    double spent = (double)(ks_now_ns() - r->started_ns) / 1e9;
+    double spent = (double)(ks_train_now_ns(r->options) - r->started_ns) / 1e9;
 
     return r->options->budget_s > 0 && spent > r->options->budget_s / 2 * share;
 }
@@ -248,7 +247,7 @@ int ks_search_run(struct ks_search *s_out, const struct ks_fit_input *in,
                      .options = options,
                      .fold = fold,
                      .is_sampled = malloc(n_problems + 1),
-                     .started_ns = ks_now_ns() };
+                     .started_ns = ks_train_now_ns(options) };
     int rc = 0;
 
     r.n_abreast = ks_parallel_width(n_pairs(s.n_folds), in->n_threads);
@@ -298,7 +297,10 @@ static double mean_loss(const struct ks_search *s, uint32_t k, uint32_t outer, u
 
 struct ks_tried ks_search_score(const struct ks_search *s, uint32_t i, uint32_t outer)
 {
-    struct ks_tried t = { .setting = s->setting[i], .rounds = 1, .loss = INFINITY };
+    struct ks_tried t = { .setting = s->setting[i],
+                          .rounds = 1,
+                          .depth = settings[s->setting[i]].depth,
+                          .loss = INFINITY };
 
     for (uint32_t r = 0; r < s->max_rounds; r++) {
         double loss = mean_loss(s, i, outer, r);
@@ -308,6 +310,33 @@ struct ks_tried ks_search_score(const struct ks_search *s, uint32_t i, uint32_t 
             t.rounds = r + 1;
         }
     }
+    return t;
+}
+
+/* A node takes 75 to 90 bytes of JSON. */
+double ks_tried_most_bytes(const struct ks_tried *t)
+{
+    return 90.0 * t->rounds * 2 * (t->leaves ? t->leaves : 1u << t->depth);
+}
+
+struct ks_tried ks_tried_scaled(struct ks_tried t, size_t n_problems, size_t n_sampled)
+{
+    const double ratio = n_sampled ? (double)n_problems / (double)n_sampled : 1;
+    double n_rounds;
+
+    if (ratio <= 1)
+        return t;
+    n_rounds = t.rounds * sqrt(ratio);
+    for (uint32_t more = (uint32_t)lround(log2(ratio) / 2); more > 0; more--) {
+        const uint32_t leaves = t.leaves ? 2 * t.leaves : 2u << t.depth;
+
+        if (leaves > KS_LEAVES_MAX || n_rounds < 2)
+            break;
+        t.leaves = leaves;
+        t.depth = KS_DEPTH_MAX;
+        n_rounds /= 2;
+    }
+    t.rounds = (uint32_t)ceil(n_rounds);
     return t;
 }
 

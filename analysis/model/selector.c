@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* selector.c - chooses a selector's candidates, decision table and trees, and picks as it will */
 #include "analysis/model/selector.h"
+#include "analysis/learn/class_order.h"
 #include "analysis/learn/objective.h"
 #include "analysis/learn/pick.h"
 
@@ -9,6 +10,9 @@
 #include <string.h>
 
 #define TABLE_WIDTH 16
+
+_Static_assert((int)KS_FX_N_CLASSES == (int)KS_N_PROBLEM_CLASSES,
+               "feature_core.h has the same classes");
 
 static int no_memory(struct ks_err *err)
 {
@@ -19,6 +23,7 @@ void ks_selector_release(struct ks_selector *s)
 {
     free(s->index);
     free(s->order);
+    free(s->class_orders);
     free(s->values);
     free(s->instances);
     free(s->from);
@@ -108,7 +113,8 @@ static int set_candidates(struct ks_selector *s, struct ks_err *err)
     s->values = malloc((m->n_instances * spec->n_values + 1u) * sizeof(*s->values));
     s->instances = malloc((m->n_instances + 1u) * sizeof(*s->instances));
     s->order = malloc((m->n_instances + 1u) * sizeof(*s->order));
-    if (!s->index || !s->values || !s->instances || !s->order)
+    s->class_orders = malloc((KS_FX_N_CLASSES * m->n_instances + 1u) * sizeof(*s->class_orders));
+    if (!s->index || !s->values || !s->instances || !s->order || !s->class_orders)
         return no_memory(err);
     for (size_t i = 0; i < spec->n_features; i++)
         s->index[i] = (uint16_t)spec->features[i].index;
@@ -120,6 +126,49 @@ static int set_candidates(struct ks_selector *s, struct ks_err *err)
             s->values[i * spec->n_values + k] = (float)x->value[k];
     }
     return 0;
+}
+
+/* ---- static orders ---- */
+
+/* order: instances of the cells. Candidates only. */
+static void put_order(const uint32_t *order, size_t n, const uint16_t *candidate_of, uint16_t *to)
+{
+    size_t n_put = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (candidate_of[order[i]] != KS_SEL_NONE)
+            to[n_put++] = candidate_of[order[i]];
+}
+
+static void put_orders(struct ks_selector *s, const struct ks_class_orders *o,
+                       const uint16_t *candidate_of)
+{
+    put_order(ks_class_orders_of(o, KS_N_PROBLEM_CLASSES), o->n_instances, candidate_of, s->order);
+    for (uint32_t k = 0; k < KS_N_PROBLEM_CLASSES; k++) {
+        s->class_row[k] = KS_SEL_NO_ROW;
+        if (!ks_class_orders_has(o, k))
+            continue;
+        put_order(ks_class_orders_of(o, k), o->n_instances, candidate_of,
+                  s->class_orders + (size_t)s->n_class_orders * s->model.n_instances);
+        s->class_row[k] = (uint8_t)s->n_class_orders++;
+    }
+}
+
+static int learn_orders(struct ks_selector *s, const struct ks_cells *c, struct ks_err *err)
+{
+    uint16_t *candidate_of = malloc((c->n_instances + 1) * sizeof(*candidate_of));
+    struct ks_class_orders o = { 0 };
+    int rc = candidate_of ? ks_class_orders_fit(&o, c, NULL, err) : no_memory(err);
+
+    for (size_t i = 0; rc == 0 && i < c->n_instances; i++)
+        candidate_of[i] = KS_SEL_NONE;
+    for (uint16_t i = 0; rc == 0 && i < s->model.n_instances; i++)
+        candidate_of[ks_cells_find_instance(c, s->spec->instances[s->from[i]].id)] = i;
+    if (rc == 0)
+        put_orders(s, &o, candidate_of);
+    ks_class_orders_release(&o);
+    free(candidate_of);
+    return rc;
 }
 
 /* ---- table ---- */
@@ -142,7 +191,7 @@ static int learn(struct ks_selector *s, const struct ks_cells *c, const uint8_t 
     int rc = ks_losses_init(&s->losses, c, s->spec, s->from, s->model.n_instances, fold, err);
 
     if (rc == 0)
-        rc = ks_losses_order(&s->losses, s->order, err);
+        rc = learn_orders(s, c, err);
     return rc == 0 && with_table ? learn_table(s, err) : rc;
 }
 
@@ -185,6 +234,8 @@ static void connect(struct ks_selector *s, uint32_t size, uint32_t target)
     m->n_trees = s->forest.n_trees;
     m->base = s->forest.base;
     m->order = s->order;
+    m->class_orders = s->class_orders;
+    m->class_row = s->class_row;
     if (size == KS_SEL_BUDGETED)
         keep_budget(s);
     if (size == KS_SEL_FULL)
@@ -234,6 +285,8 @@ void ks_selector_calibrate(struct ks_selector *s, const struct ks_cells *c, cons
         for (size_t k = p->first; k < p->first + p->n; k++) {
             const double x = (double)scores[k] - (double)scores[pick];
 
+            if (isnan(x))
+                continue;
             products += x * log(c->cells[k].time_ns / c->cells[pick].time_ns) / (double)p->n;
             squares += x * x / (double)p->n;
         }

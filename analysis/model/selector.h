@@ -27,7 +27,9 @@ struct ks_selector_options {
 struct ks_selector {
     struct ks_sel_model model;
     double least[KS_FX_N_QUANTITIES], most[KS_FX_N_QUANTITIES];
-    uint16_t *index, *order;
+    uint16_t *index, *order, *class_orders; /* class_orders: [n_class_orders][n_instances] */
+    uint8_t class_row[KS_FX_N_CLASSES];
+    uint32_t n_class_orders;
     float *values;
     struct ks_fx_instance *instances;
     const struct ks_feature_spec *spec; /* borrowed */
@@ -46,7 +48,7 @@ struct ks_selector {
 
 /* ks_selector_create() - @spec, forest [in] of one model; forest is taken on success
  * @target [in] enum ks_target: what scores mean
- * @cells, fold [in] training data: table, order and smallest set are learned from it
+ * @cells, fold [in] training data: table, static orders and smallest set are learned from it
  * s_out is the caller's to release, whatever is returned.
  * Returns 0; KS_EINVAL: the trees and the specification do not fit each other; KS_ENOMEM. */
 int ks_selector_create(const struct ks_feature_spec *spec, struct ks_forest *forest,
@@ -57,7 +59,7 @@ void ks_selector_release(struct ks_selector *s);
 /* ks_selector_calibrate() - what differences of scores mean, for a target that is an order: the
  * factor that takes them to ln(time / time of the pick), least squares over the training cells,
  * each problem with the same weight. It stays unknown where the two do not grow together.
- * @scores [in] [c->n] out of fold */
+ * @scores [in] [c->n] out of fold; NaN = none */
 void ks_selector_calibrate(struct ks_selector *s, const struct ks_cells *c, const float *scores);
 
 /* ks_sel_select() for a problem; instances of picks are numbers of the selector's candidates. */
@@ -73,7 +75,7 @@ struct ks_selector_line {
 };
 /* ks_selector_score() - each problem by trees, a table, its depth and a smallest set that have not
  * seen the problem's fold.
- * @scores [in] [c->n] out of fold; NULL = no trees: the table alone
+ * @scores [in] [c->n] out of fold, NaN = none: ranks last; NULL = no trees: the table alone
  * @with_table [in] only candidates of the problem's list
  * Among the measured candidates of each problem. KS_ENOMEM, KS_EINVAL. */
 int ks_selector_score(const struct ks_selector *s, const struct ks_cells *c, const float *scores,

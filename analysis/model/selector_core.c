@@ -275,18 +275,27 @@ static const uint16_t *sel_list(const struct ks_sel_model *m, const double *q)
     return m->lists + (uint32_t)m->splits[at].left * m->width;
 }
 
-/* The static order; at last what the mask allows, unasked. */
+/* The static order of the problem's class; NULL: it has none of its own. */
+static const uint16_t *sel_class_order(const struct ks_sel_model *m, const struct ks_fx_problem *p)
+{
+    const int row = m->class_row[ks_fx_class(p)];
+
+    return row == KS_SEL_NO_ROW ? 0 : m->class_orders + row * m->n_instances;
+}
+
+/* A static order; at last what the mask allows, unasked. */
 static int sel_fall_back(const struct ks_sel_model *m, const struct ks_fx_problem *p,
                          const double *q, const uint8_t *mask, int rule, struct ks_sel_pick *picks,
                          int k, int *rule_out)
 {
-    int n = sel_first(m, p, q, mask, m->order, m->n_instances, picks, k);
+    const uint16_t *own = p->op == m->op ? sel_class_order(m, p) : 0, *order = own ? own : m->order;
+    int n = sel_first(m, p, q, mask, order, m->n_instances, picks, k);
 
-    *rule_out = rule;
+    *rule_out = rule == KS_SEL_OUTSIDE && own ? KS_SEL_BY_CLASS : rule;
     for (int i = 0; n == 0 && i < m->n_instances; i++) {
-        if (mask && !mask[m->order[i]])
+        if (mask && !mask[order[i]])
             continue;
-        picks[n].instance = m->order[i];
+        picks[n].instance = order[i];
         picks[n++].regret = (float)NAN;
         *rule_out = KS_SEL_SAFE;
     }

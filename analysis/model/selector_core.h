@@ -15,7 +15,8 @@
 #ifndef KS_SEL_FEATURES
 #define KS_SEL_FEATURES 512 /* at most; a selector has as many as it needs */
 #endif
-#define KS_SEL_NONE 0xffff
+#define KS_SEL_NONE   0xffff
+#define KS_SEL_NO_ROW 0xff
 
 /* A node of a tree. Children stand side by side, `left` counts from the root. A row holds its
  * features twice, each time with one more value: in the first half a missing feature is minus
@@ -52,10 +53,13 @@ enum ks_sel_rule {
     KS_SEL_BY_MODEL, /* the trees, among all that apply or the table's shortlist */
     KS_SEL_BY_TABLE, /* the table alone */
     KS_SEL_ONLY,     /* one candidate applies */
-    KS_SEL_OUTSIDE,  /* not like any problem of training: the first of the static order that applies
-                      */
-    KS_SEL_UNLISTED, /* nothing on the shortlist applies: likewise */
-    KS_SEL_SAFE,     /* nothing is known to apply: the safe instance */
+    KS_SEL_BY_CLASS, /* outside the range of training: the first of its class's static order that
+                        applies */
+    KS_SEL_OUTSIDE,  /* likewise, but training has too few problems of the class: the first of the
+                        static order of all problems that applies */
+    KS_SEL_UNLISTED, /* nothing on the shortlist applies: the first of the class's static order, or
+                        of that of all, that applies */
+    KS_SEL_SAFE,     /* nothing is known to apply: the first of these orders that is allowed */
     KS_SEL_N_RULES
 };
 
@@ -76,7 +80,9 @@ struct ks_sel_model {
     const struct ks_sel_split *splits; /* NULL: no table */
     const uint16_t *lists;             /* [n lists][width] instances, KS_SEL_NONE: end */
     uint16_t width;
-    const uint16_t *order; /* [n_instances] static order, the safe instance first */
+    const uint16_t *order; /* [n_instances] static order of all problems, the safe instance first */
+    const uint16_t *class_orders; /* [..][n_instances] static orders of classes */
+    const uint8_t *class_row; /* [KS_FX_N_CLASSES] of class_orders; KS_SEL_NO_ROW = order of all */
 };
 
 struct ks_sel_pick {

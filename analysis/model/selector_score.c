@@ -181,6 +181,14 @@ static int by_score(const void *a, const void *b)
     return (int)x->candidate - (int)y->candidate;
 }
 
+/* scores NULL: the place in the list. */
+static double score_of(const float *scores, size_t cell, uint16_t place)
+{
+    if (!scores)
+        return place;
+    return isnan(scores[cell]) ? INFINITY : (double)scores[cell];
+}
+
 static void rank(struct scoring *j, size_t problem, const float *scores)
 {
     const struct side *x = &j->sides[j->s->losses.fold[problem]];
@@ -196,7 +204,7 @@ static void rank(struct scoring *j, size_t problem, const float *scores)
         const size_t cell = cell_of(j, problem, candidate);
 
         if (cell != KS_NO_CELL)
-            j->ranked[n++] = (struct ranked){ scores ? (double)scores[cell] : i, candidate };
+            j->ranked[n++] = (struct ranked){ score_of(scores, cell, i), candidate };
     }
     qsort(j->ranked, n, sizeof(*j->ranked), by_score);
     set_eff(j, problem, n);

@@ -12,7 +12,7 @@
 extern const char ks_text_feature_h[], ks_text_feature_c[], ks_text_selector_h[],
     ks_text_selector_c[];
 
-static const char *const rule_names[KS_SEL_N_RULES] = { "model",   "table",    "only",
+static const char *const rule_names[KS_SEL_N_RULES] = { "model",   "table",    "only", "class",
                                                         "outside", "unlisted", "safe" };
 
 static void upper(const char *name, char out[64])
@@ -66,9 +66,10 @@ static void put_rules(const char *big, const char *name, struct ks_buf *to)
         "the trees",
         "the decision table",
         "only one candidate applies",
-        "not like the problems of training: static order",
-        "none of the table's list applies: static order",
-        "none is known to apply: the safe instance",
+        "outside the range of training: static order of the problem's class",
+        "the same, but training has too few problems of the class: static order of all problems",
+        "none of the table's list applies: static order of the class, or of all problems",
+        "none is known to apply: the first of that order that the mask allows",
     };
 
     ks_buf_printf(to, "/* Which rule chose. */\nenum %s_rule {\n", name);
@@ -204,6 +205,13 @@ static void put_candidates(const struct ks_selector *s, struct ks_buf *to)
         ks_buf_printf(to, "    UINT64_C(0x%016" PRIx64 "),\n", s->spec->instances[s->from[i]].id);
     ks_buf_printf(to, "};\n");
     put_shorts(to, "sel_order", m->order, m->n_instances);
+    if (s->n_class_orders)
+        put_shorts(to, "sel_class_orders", m->class_orders,
+                   (size_t)s->n_class_orders * m->n_instances);
+    ks_buf_printf(to, "static const uint8_t sel_class_row[] = {");
+    for (int i = 0; i < KS_FX_N_CLASSES; i++)
+        ks_buf_printf(to, "%s%u,", i ? " " : "\n    ", m->class_row[i]);
+    ks_buf_printf(to, "\n};\n");
     put_doubles(to, "sel_least", m->least, KS_FX_N_QUANTITIES);
     put_doubles(to, "sel_most", m->most, KS_FX_N_QUANTITIES);
 }
@@ -275,8 +283,9 @@ static void put_model(const struct ks_selector *s, struct ks_buf *to)
     put_f64(to, m->base);
     ks_buf_printf(to, ", ");
     put_f64(to, m->scale);
-    ks_buf_printf(to, ",\n    %s, %s, %u, sel_order\n};\n\n", m->splits ? "sel_splits" : "0",
-                  m->splits ? "sel_lists" : "0", m->width);
+    ks_buf_printf(to, ",\n    %s, %s, %u, sel_order, %s, sel_class_row\n};\n\n",
+                  m->splits ? "sel_splits" : "0", m->splits ? "sel_lists" : "0", m->width,
+                  s->n_class_orders ? "sel_class_orders" : "0");
 }
 
 /* `@` stands for the selector's name. */

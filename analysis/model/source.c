@@ -30,6 +30,13 @@ static void fill(void *ctx, uint32_t problem, uint32_t instance, float *row_out)
     ks_features_row(&x->spec, &x->cells->problems[problem].problem, x->instance[instance], row_out);
 }
 
+static const char *outside(void *ctx, uint32_t problem)
+{
+    const struct context *x = ctx;
+
+    return ks_feature_outside(&x->spec, &x->cells->problems[problem].problem);
+}
+
 static void destroy(struct context *x)
 {
     if (!x)
@@ -73,7 +80,8 @@ int ks_spec_featurizer(struct ks_feature_spec *spec, const struct ks_cells *c,
                                      .analytic = analytic_column(&x->spec),
                                      .ctx = x,
                                      .fill = fill,
-                                     .knows = knows };
+                                     .knows = knows,
+                                     .outside = outside };
     return 0;
 }
 

@@ -24,20 +24,33 @@ struct ks_train_options {
     uint32_t target;     /* enum ks_target */
     uint32_t max_rounds, patience;
     size_t search_problems; /* at most so many choose the settings; 0 = all */
-    double budget_s;        /* half of it is for the first setting, no other is begun after that; 0:
-                               no limit */
+    /* Seconds in which trees are grown; 0: no limit. Half of it is for the first setting, no other
+     * is begun after that; three quarters are over when the folds are fitted, seven eighths when
+     * the classes are, each of those that are not fitted at the same time with an equal share. */
+    double budget_s;
+    uint64_t max_model_bytes; /* of model.json; 0: KS_MODEL_MAX, which readers take */
     bool has_class_folds;
     void *ctx;
     /* May be NULL. done: 0 to 1. */
     void (*progress)(void *ctx, const char *phase, double done);
+    uint64_t (*now_ns)(void *ctx); /* the clock of the budget; NULL: ks_now_ns() */
 };
+uint64_t ks_train_now_ns(const struct ks_train_options *o);
 
 struct ks_tried { /* by the inner folds */
     uint32_t setting, rounds;
-    double loss; /* mean of 1 - efficiency */
+    uint32_t depth, leaves; /* of its trees: as in struct ks_setting */
+    double loss;            /* mean of 1 - efficiency */
 };
+/* ks_tried_scaled() - what the search found on n_sampled problems, for n_problems. All trees
+ * together have more leaves by the root of the ratio; where that is at least about 1.4, the trees
+ * have twice, four times, .. the leaves, at most KS_LEAVES_MAX, and are fewer. */
+struct ks_tried ks_tried_scaled(struct ks_tried t, size_t n_problems, size_t n_sampled);
+/* Bytes of model.json, if every leaf is at the bottom of its tree. */
+double ks_tried_most_bytes(const struct ks_tried *t);
 
-/* Zero-initialised = empty. Picks are by models or baselines that have not seen the problem. */
+/* Zero-initialised = empty. Picks are by models or baselines that have not seen the problem; as
+ * many rounds as were grown. */
 struct ks_trained {
     uint8_t *fold;                          /* [n_problems] */
     struct ks_pick *picks[KS_N_CHOOSERS];   /* [n_problems] each; NULL = there is no such chooser */
@@ -49,13 +62,16 @@ struct ks_trained {
     struct ks_tried last;                   /* of the last model */
     struct ks_tried tried[KS_MAX_SETTINGS]; /* [n_tried] over all folds */
     size_t n_tried;
-    bool is_cut; /* the time budget ended the search */
+    size_t n_outside; /* problems outside the range of their fold's training: the model's pick is
+                         the first of the class's static order (class_order.h) */
+    bool is_cut;      /* the time budget ended the search */
+    bool is_fit_cut;  /* it ended the growth of a fold's, a class's or the last model's trees */
     struct ks_fit fit;
     struct ks_featurizer features;
 };
 
-/* t_out is the caller's to release, whatever is returned. KS_EINVAL: too few problems, a failure
- * of the library; KS_ENOMEM. */
+/* t_out is the caller's to release, whatever is returned. KS_EINVAL: too few problems, more trees
+ * than model.json may have, a failure of the library; KS_ENOMEM. */
 int ks_train(const struct ks_fit_input *in, const struct ks_train_options *options,
              struct ks_trained *t_out, struct ks_err *err);
 void ks_trained_release(struct ks_trained *t, const struct ks_feature_source *source);

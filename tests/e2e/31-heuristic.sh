@@ -18,6 +18,8 @@ ksweep-analyze train run1/results.h5 -o m "${quick[@]}" >report 2>err
 rc=$?
 ok "train; exit 1 says that the model is useless" test $rc -le 1
 like "$(cat report)" 'cross-validated: 3 folds by problem' "figures are cross-validated"
+like "$(cat report)" "^outside of the range of their fold's training: [0-9]+ problems, which get the first instance of their class's static order" \
+    "with what a selector does outside of its range"
 like "$(cat report)" 'not deployable' "the first line says that it is no deployable figure"
 like "$(cat report)" '^model, unseen class ' "one class left out"
 for who in 'best fixed instance' 'static order' 'nearest neighbours' 'analytic model' random; do
@@ -65,7 +67,7 @@ ok "results with instances that the model does not know" test $? -le 1
 like "$(cat report)" '^model  ' "are judged"
 like "$(cat report)" '^coverage: the model knows 8 of the 12 instances; the best is one of them on [0-9.]+ %' "and counted"
 
-# --- what fails the gate: opposite scores, so it picks the slowest; outside of its range the best fixed one
+# --- what fails the gate: opposite scores, so it picks the slowest; outside of its range the static order
 ksweep-analyze train run1/results.h5 -o opposite --where y=1,3 "${quick[@]}" >/dev/null 2>&1
 python3 - opposite/model.json <<'PY'
 import json, sys
@@ -81,8 +83,9 @@ like "$(cat out)" '^against m: mean -0\.[0-9]+ .*, P10 -0\.[0-9]+ .*, [1-9][0-9]
     "is worse than the other one"
 like "$(tail -n 1 out)" '^FAILED' "and fails the gate"
 like "$(cat out)" "^outside of the training range: [1-9][0-9]* problems" "filters that it has not seen"
+like "$(cat out)" "which get the first instance of their class's static order" "fall back"
 like "$(cat out)" '^  y: operator=' "are listed"
-like "$(cat out)" '^  large_filter +[1-9][0-9]*  1.0000  1.0000  1.0000' "and get the best fixed instance, which is the best"
+like "$(cat out)" '^  large_filter +[1-9][0-9]*  1.0000  1.0000  1.0000' "and get the first of the static order, which is the best"
 ksweep-analyze validate m run2/results.h5 --threads 1 --against opposite >out 2>err
 like "$(tail -n 1 out)" '^passed' "which the other one passes"
 
@@ -132,7 +135,8 @@ for size in full distilled; do
     ok "$size: compiles as C99" cc -std=c99 -O1 -Wall -Wextra -Wno-unknown-pragmas -Werror -c s-$size/pick.c -o $size.o
     ok "$size: links with its test" cc -std=c99 s-$size/test_pick.c $size.o -o t-$size
     rc_is 0 "$size: picks on every problem what the program does" ./t-$size
-    like "$(cat out)" '^ok 1 - 24 problems' "$size: all of them"
+    like "$(cat out)" '^ok 1 - 30 problems' "$size: all of them, and some outside of their range"
+    like "$(cat s-$size/test_pick.c)" '^      [1-9], [34], \{' "$size: for these the static orders choose"
 done
 like "$(cat s-distilled/pick.report.txt)" '^unseen problems, table only' "the table's own figure"
 ok "distilled: at most 64 KiB" test "$(size distilled.o | awk 'NR == 2 { print $1 + $2 + $3 }')" -le 65536
@@ -219,6 +223,12 @@ done
 rc_is 2 "devices are not mixed" ksweep-analyze train gfx942130.h5 gfx90a68.h5 -o m3 "${quick[@]}"
 like "$(cat err)" 'gfx90a68.h5: rows of device class [0-9a-f]{16} \(gfx90a\) together with .* \(gfx942\); .* allow it with --mixed' "unless allowed"
 not_ok "nothing was written" test -e m3
+ksweep-analyze train gfx942130.h5 gfx90a68.h5 -o mixed --mixed "${quick[@]}" >/dev/null 2>notes
+rc=$?
+ok "unless allowed" test $rc -le 1
+like "$(cat notes)" ' 0 replaced by later ones; 4 problems' "but times of two devices are not compared"
+like "$(cat notes)" '--mixed: 8 rows of 4 problems left out' "which is counted"
+like "$(cat mixed/manifest.json)" '"n_rows_of_other_sources": 8' "in the manifest, too"
 rc_is 2 "a search on fewer problems than folds" ksweep-analyze train run1/results.h5 -o m3 "${quick[@]}" --search-problems 2
 like "$(cat err)" '2 problems in 3 folds' "says so"
 rc_is 2 "a filter that names nothing" ksweep-analyze train run1/results.h5 -o m3 --where shape=1 "${quick[@]}"

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/new_dir.h"
 #include "fault.h"
 #include "tests/unit/temp_dir.h"
 
@@ -230,6 +231,43 @@ static void unsynced_directory_is_an_error(void **state)
     io_arm(0, 0);
     assert_int_equal(ks_file_sync_dir(path, &err), KS_EINVAL);
     assert_int_equal(ks_file_sync_dir("/nowhere/at/all", &err), KS_ENOENT);
+}
+
+/* Its files are synced with the directory, then it gets its name, which is synced, too. What fails
+ * leaves nothing behind, and what exists is not touched. */
+static void new_directory_is_whole_or_not_there(void **state)
+{
+    static const char steps[] = "rd";
+    char dir[256], tmp[KS_NEW_DIR_BYTES], path[300];
+    struct ks_err err = { 0 };
+    struct ks_buf b;
+
+    ks_buf_init(&b);
+    ks_buf_printf(&b, "one");
+    in(state, "new", dir);
+    for (size_t i = 0; steps[i]; i++) {
+        io_arm(0, 0);
+        assert_int_equal(ks_new_dir_begin(dir, tmp, &err), 0);
+        assert_int_equal(ks_new_dir_put(tmp, "f", &b, &err), 0);
+        assert_string_equal(io.calls, "wfrd");
+        io_arm(steps[i], EIO);
+        assert_int_equal(ks_new_dir_end(dir, tmp, 0, &err), KS_EIO);
+        io_arm(0, 0);
+        assert_int_equal(n_entries(*state), 0);
+    }
+    assert_int_equal(ks_new_dir_begin(dir, tmp, &err), 0);
+    assert_int_equal(ks_new_dir_put(tmp, "f", &b, &err), 0);
+    io_arm(0, 0);
+    assert_int_equal(ks_new_dir_end(dir, tmp, 0, &err), 0);
+    assert_string_equal(io.calls, "rd");
+    snprintf(path, sizeof(path), "%s/f", dir);
+    assert_content(path, "one");
+    assert_int_equal(ks_new_dir_begin(dir, tmp, &err), KS_EEXIST);
+    in(state, "newer/", dir);
+    assert_int_equal(ks_new_dir_begin(dir, tmp, &err), 0);
+    assert_int_equal(ks_new_dir_end(dir, tmp, KS_EINVAL, &err), KS_EINVAL);
+    assert_int_equal(n_entries(*state), 1);
+    ks_buf_release(&b);
 }
 
 static void write_all_resumes_and_reports(void **state)
@@ -494,6 +532,7 @@ int main(void)
         IN_TEMP(failed_replace_leaves_the_old_file),
         IN_TEMP(results_keep_what_they_are_written_to),
         IN_TEMP(unsynced_directory_is_an_error),
+        IN_TEMP(new_directory_is_whole_or_not_there),
         IN_TEMP(write_all_resumes_and_reports),
         IN_TEMP(missing_places),
         IN_TEMP(only_regular_files_are_read),

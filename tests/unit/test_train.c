@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_train.c - training: the same bytes for a seed, no held-out fold judges itself, the model */
+/* test_train.c - training: the same bytes for the same seed, nothing of a held-out fold in what
+ * judges it, limits of time and size */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,119 +8,17 @@
 /* cmocka.h wants the four above first. */
 #include <cmocka.h>
 
+#include "analysis/learn/class_order.h"
 #include "analysis/model/forest.h"
-#include "analysis/model/model_dir.h"
 #include "analysis/model/parallel.h"
 #include "analysis/model/search.h"
-#include "base/file.h"
-#include "base/hash.h"
-#include "feature_kit.h"
+#include "train_kit.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { PROBLEMS = 36, INSTANCES = 4 };
-
-/* ---- made-up cells: instance i is best where the logarithms of the sizes say so ---- */
-
-static double time_of(const struct ks_problem *p, uint32_t instance)
-{
-    double size = log2((double)p->dim[ks_problem_dim(p->op, "c_total")]) +
-                  log2((double)p->dim[ks_problem_dim(p->op, "hi")]);
-
-    return 1000 * (1 + 0.2 * fabs(size - 8 - 2.0 * instance));
-}
-
-static void make_cells(struct ks_cells *c)
-{
-    struct ks_err err = { 0 };
-
-    *c = (struct ks_cells){ 0 };
-    for (size_t i = 0; i < PROBLEMS; i++) {
-        struct ks_problem p = fkit_problem(i);
-        uint32_t problem;
-
-        assert_int_equal(ks_cells_problem(c, &p, &problem, &err), 0);
-        for (uint32_t j = 0; j < INSTANCES; j++) {
-            struct ks_timed_cell cell = {
-                .problem = problem, .time_ns = time_of(&p, j), .se_ns = -1, .weight = 1
-            };
-            char name[16];
-
-            snprintf(name, sizeof(name), "i,%u", j);
-            assert_int_equal(ks_cells_instance(c, 7 + j, name, &cell.instance, &err), 0);
-            if ((i + j) % 7)
-                assert_int_equal(ks_cells_add(c, &cell, &err), 0);
-        }
-    }
-    assert_int_equal(ks_cells_finish(c, &err), 0);
-}
-
-/* ---- features that follow from the training problems, as real ones do ---- */
-
-struct context {
-    const struct ks_cells *cells;
-    double mean; /* of the training cells' times */
-};
-static const char *const columns[] = { "c", "hi", "instance", "mean" };
-
-static void fill(void *ctx, uint32_t problem, uint32_t instance, float *row_out)
-{
-    const struct context *x = ctx;
-    const struct ks_problem *p = &x->cells->problems[problem].problem;
-
-    row_out[0] = log2f((float)p->dim[ks_problem_dim(p->op, "c_total")]);
-    row_out[1] = log2f((float)p->dim[ks_problem_dim(p->op, "hi")]);
-    row_out[2] = (float)instance;
-    row_out[3] = (float)(x->mean / 1000);
-}
-
-static int fit(void *ctx, const struct ks_cells *c, const bool *is_training,
-               struct ks_featurizer *f_out, struct ks_err *err)
-{
-    struct context *x = calloc(1, sizeof(*x));
-    size_t n = 0;
-
-    (void)ctx;
-    (void)err;
-    assert_non_null(x);
-    x->cells = c;
-    for (size_t i = 0; i < c->n; i++) {
-        if (is_training[c->cells[i].problem]) {
-            x->mean += c->cells[i].time_ns;
-            n++;
-        }
-    }
-    x->mean /= (double)n;
-    *f_out = (struct ks_featurizer){
-        .n_cols = 4, .names = columns, .analytic = SIZE_MAX, .ctx = x, .fill = fill
-    };
-    return 0;
-}
-
-static void release(struct ks_featurizer *f)
-{
-    free(f->ctx);
-}
-
-static const struct ks_feature_source source = { .fit = fit, .release = release };
-static const struct ks_train_options options = {
-    .n_folds = 3, .n_settings = 2, .max_rounds = 12, .patience = 12, .has_class_folds = true
-};
-
-static void train(const struct ks_cells *c, uint64_t seed, struct ks_trained *t)
-{
-    const struct ks_fit_input in = { .cells = c, .source = &source, .n_threads = 1, .seed = seed };
-    struct ks_err err = { 0 };
-
-    if (ks_train(&in, &options, t, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
-/* ---- tests ---- */
 
 static void model_text(struct ks_trained *t, struct ks_buf *b)
 {
@@ -136,10 +35,10 @@ static void same_seed_same_bytes(void **state)
     struct ks_cells c;
 
     (void)state;
-    make_cells(&c);
-    train(&c, 1, &t);
-    train(&c, 1, &again);
-    train(&c, 2, &other);
+    tkit_cells(&c);
+    tkit_train(&c, 1, &t);
+    tkit_train(&c, 1, &again);
+    tkit_train(&c, 2, &other);
     model_text(&t, &a);
     model_text(&again, &b);
     model_text(&other, &d);
@@ -150,9 +49,9 @@ static void same_seed_same_bytes(void **state)
     ks_buf_release(&a);
     ks_buf_release(&b);
     ks_buf_release(&d);
-    ks_trained_release(&t, &source);
-    ks_trained_release(&again, &source);
-    ks_trained_release(&other, &source);
+    ks_trained_release(&t, &tkit_source);
+    ks_trained_release(&again, &tkit_source);
+    ks_trained_release(&other, &tkit_source);
     ks_cells_release(&c);
 }
 
@@ -165,13 +64,13 @@ static void nothing_of_a_fold_judges_it(void **state)
     size_t n_others = 0;
 
     (void)state;
-    make_cells(&c);
-    train(&c, 1, &t);
+    tkit_cells(&c);
+    tkit_train(&c, 1, &t);
     for (size_t i = 0; i < c.n; i++)
         if (t.fold[c.cells[i].problem] == 0)
             c.cells[i].time_ns *= 1 + 10.0 * (c.cells[i].instance == 1);
-    train(&c, 1, &poisoned);
-    assert_memory_equal(t.fold, poisoned.fold, PROBLEMS);
+    tkit_train(&c, 1, &poisoned);
+    assert_memory_equal(t.fold, poisoned.fold, TKIT_PROBLEMS);
     assert_int_equal(t.chosen[0].setting, poisoned.chosen[0].setting);
     assert_int_equal(t.chosen[0].rounds, poisoned.chosen[0].rounds);
     for (size_t i = 0; i < c.n; i++) {
@@ -185,8 +84,8 @@ static void nothing_of_a_fold_judges_it(void **state)
         for (int by = KS_BY_FIXED; by <= KS_BY_NEIGHBOURS; by++)
             if (t.fold[i] == 0)
                 assert_int_equal(t.picks[by][i].any, poisoned.picks[by][i].any);
-    ks_trained_release(&t, &source);
-    ks_trained_release(&poisoned, &source);
+    ks_trained_release(&t, &tkit_source);
+    ks_trained_release(&poisoned, &tkit_source);
     ks_cells_release(&c);
 }
 
@@ -194,16 +93,16 @@ static void nothing_of_a_fold_judges_it(void **state)
  * settings and picks are those of one thread. */
 static void folds_at_the_same_time(void **state)
 {
-    struct ks_fit_input in = { .source = &source, .n_threads = 3, .seed = 1 };
+    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 3, .seed = 1 };
     struct ks_trained one, three;
     struct ks_cells c;
     struct ks_err err = { 0 };
 
     (void)state;
-    make_cells(&c);
-    train(&c, 1, &one);
+    tkit_cells(&c);
+    tkit_train(&c, 1, &one);
     in.cells = &c;
-    if (ks_train(&in, &options, &three, &err) < 0)
+    if (ks_train(&in, &tkit_options, &three, &err) < 0)
         fail_msg("%s", err.text);
     assert_memory_equal(one.scores, three.scores, c.n * sizeof(float));
     assert_memory_equal(one.has_class_pick, three.has_class_pick, c.n_problems);
@@ -212,13 +111,13 @@ static void folds_at_the_same_time(void **state)
         for (int by = KS_BY_FIXED; by <= KS_BY_NEIGHBOURS; by++)
             assert_int_equal(one.picks[by][i].any, three.picks[by][i].any);
     }
-    for (uint32_t i = 0; i < options.n_folds; i++) {
+    for (uint32_t i = 0; i < tkit_options.n_folds; i++) {
         assert_int_equal(one.chosen[i].setting, three.chosen[i].setting);
         assert_int_equal(one.chosen[i].rounds, three.chosen[i].rounds);
         assert_true(one.chosen[i].loss == three.chosen[i].loss);
     }
-    ks_trained_release(&one, &source);
-    ks_trained_release(&three, &source);
+    ks_trained_release(&one, &tkit_source);
+    ks_trained_release(&three, &tkit_source);
     ks_cells_release(&c);
 }
 
@@ -226,14 +125,14 @@ static void folds_at_the_same_time(void **state)
  * and the model has that tree. */
 static void budget_bounds_the_first_setting(void **state)
 {
-    struct ks_train_options hasty = options;
-    struct ks_fit_input in = { .source = &source, .n_threads = 2, .seed = 1 };
+    struct ks_train_options hasty = tkit_options;
+    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 2, .seed = 1 };
     struct ks_trained t;
     struct ks_cells c;
     struct ks_err err = { 0 };
 
     (void)state;
-    make_cells(&c);
+    tkit_cells(&c);
     in.cells = &c;
     hasty.budget_s = 1e-12;
     hasty.has_class_folds = false;
@@ -242,7 +141,56 @@ static void budget_bounds_the_first_setting(void **state)
     assert_true(t.is_cut);
     assert_int_equal(t.n_tried, 1);
     assert_int_equal(t.last.rounds, 1);
-    ks_trained_release(&t, &source);
+    ks_trained_release(&t, &tkit_source);
+    ks_cells_release(&c);
+}
+
+/* A clock that stands still during the search and is beyond every deadline behind it. */
+static void search_is_done(void *ctx, const char *phase, double done)
+{
+    if (strcmp(phase, "choosing settings") == 0 && done >= 1)
+        *(uint64_t *)ctx = UINT64_MAX / 2;
+}
+
+static uint64_t told_ns(void *ctx)
+{
+    return *(const uint64_t *)ctx;
+}
+
+/* The time is used up behind the search: each fold, each class and the model have one tree. A clock
+ * that does not reach the deadlines changes nothing. */
+static void budget_bounds_the_fits(void **state)
+{
+    uint64_t clock_ns = 1000;
+    struct ks_train_options o = tkit_options;
+    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 1, .seed = 1 };
+    struct ks_trained whole, same, cut;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    tkit_cells(&c);
+    in.cells = &c;
+    tkit_train(&c, 1, &whole);
+    assert_true(whole.last.rounds > 1 && !whole.is_fit_cut);
+    o.budget_s = 10;
+    o.ctx = &clock_ns;
+    o.now_ns = told_ns;
+    assert_int_equal(ks_train(&in, &o, &same, &err), 0);
+    assert_false(same.is_fit_cut || same.is_cut);
+    assert_int_equal(same.last.rounds, whole.last.rounds);
+    assert_memory_equal(same.scores, whole.scores, c.n * sizeof(float));
+    o.progress = search_is_done;
+    assert_int_equal(ks_train(&in, &o, &cut, &err), 0);
+    assert_true(cut.is_fit_cut && !cut.is_cut);
+    assert_int_equal(cut.last.rounds, 1);
+    for (uint32_t i = 0; i < o.n_folds; i++)
+        assert_int_equal(cut.chosen[i].rounds, 1);
+    for (size_t i = 0; i < c.n_problems; i++)
+        assert_true(cut.has_class_pick[i] == whole.has_class_pick[i]);
+    ks_trained_release(&whole, &tkit_source);
+    ks_trained_release(&same, &tkit_source);
+    ks_trained_release(&cut, &tkit_source);
     ks_cells_release(&c);
 }
 
@@ -285,22 +233,24 @@ static void failure_of_a_task_ends_all(void **state)
 static void scores_of_the_first_rounds(void **state)
 {
     const struct ks_setting *settings;
-    struct ks_fit_input in = { .source = &source, .n_threads = 1, .seed = 1 };
+    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 1, .seed = 1 };
     struct ks_fit few, many;
+    const struct ks_deadline never = { .at_ns = 0 };
     struct ks_featurizer of_few, of_many;
-    struct ks_pick picks[PROBLEMS];
-    float scores[3][PROBLEMS * INSTANCES];
+    uint32_t n_few = 3, n_many = 9;
+    struct ks_pick picks[TKIT_PROBLEMS];
+    float scores[3][TKIT_PROBLEMS * TKIT_INSTANCES];
     struct ks_cells c;
     struct ks_err err = { 0 };
-    bool all[PROBLEMS];
+    bool all[TKIT_PROBLEMS];
 
     (void)state;
-    make_cells(&c);
+    tkit_cells(&c);
     memset(all, true, sizeof(all));
     in.cells = &c;
     ks_settings(&settings);
-    assert_int_equal(ks_fit_whole(&few, &in, settings, all, 3, &of_few, &err), 0);
-    assert_int_equal(ks_fit_whole(&many, &in, settings, all, 9, &of_many, &err), 0);
+    assert_int_equal(ks_fit_whole(&few, &in, settings, all, &n_few, &never, &of_few, &err), 0);
+    assert_int_equal(ks_fit_whole(&many, &in, settings, all, &n_many, &never, &of_many, &err), 0);
     assert_int_equal(ks_score_problems(few.booster, &of_few, &c, all, picks, scores[0], &err), 0);
     assert_int_equal(ks_score_problems(many.booster, &of_many, &c, all, picks, scores[1], &err), 0);
     ks_booster_score_by(many.booster, 3);
@@ -309,8 +259,8 @@ static void scores_of_the_first_rounds(void **state)
     assert_true(memcmp(scores[0], scores[1], c.n * sizeof(float)) != 0);
     ks_fit_end(&few);
     ks_fit_end(&many);
-    release(&of_few);
-    release(&of_many);
+    tkit_source.release(&of_few);
+    tkit_source.release(&of_many);
     ks_cells_release(&c);
 }
 
@@ -322,16 +272,16 @@ static void it_learns(void **state)
     struct ks_err err = { 0 };
 
     (void)state;
-    make_cells(&c);
-    train(&c, 1, &t);
-    assert_int_equal(ks_quality(&c, t.picks[KS_BY_MODEL], PROBLEMS, 0, 1, &model, &err), 0);
-    assert_int_equal(ks_quality(&c, t.picks[KS_BY_FIXED], PROBLEMS, 0, 1, &fixed, &err), 0);
+    tkit_cells(&c);
+    tkit_train(&c, 1, &t);
+    assert_int_equal(ks_quality(&c, t.picks[KS_BY_MODEL], TKIT_PROBLEMS, 0, 1, &model, &err), 0);
+    assert_int_equal(ks_quality(&c, t.picks[KS_BY_FIXED], TKIT_PROBLEMS, 0, 1, &fixed, &err), 0);
     if (!(model.measured.mean > fixed.measured.mean))
         fail_msg("model %g, best fixed %g", model.measured.mean, fixed.measured.mean);
     assert_null(t.picks[KS_BY_ANALYTIC]);
     assert_true(t.has_classes);
     assert_int_equal(t.n_tried, 2);
-    ks_trained_release(&t, &source);
+    ks_trained_release(&t, &tkit_source);
     ks_cells_release(&c);
 }
 
@@ -354,12 +304,133 @@ static void search_judges_by_inner_folds(void **state)
     assert_true(t.loss == 1);
 }
 
+/* For more problems than the search had there are more leaves by the root of the ratio: in more
+ * trees, or in larger and fewer ones. */
+static void trees_grow_with_the_problems(void **state)
+{
+    static const struct {
+        size_t n_problems, n_sampled;
+        uint32_t rounds, want_rounds, want_leaves;
+    } rows[] = { { 1000, 2000, 100, 100, 0 },    { 1000, 0, 100, 100, 0 },
+                 { 2000, 2000, 100, 100, 0 },    { 3500, 2000, 100, 133, 0 },
+                 { 14306, 1500, 108, 84, 1024 }, { 200000, 2000, 334, 418, 2048 },
+                 { 1u << 30, 1, 1, 256, 32768 }, { 1u << 10, 1, 1, 1, 8192 } };
+    struct ks_train_options sampled = tkit_options;
+    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 2, .seed = 1 };
+    struct ks_trained t, again;
+    struct ks_buf first, second;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct ks_tried tried = { .rounds = rows[i].rounds, .depth = 8 };
+        const struct ks_tried got = ks_tried_scaled(tried, rows[i].n_problems, rows[i].n_sampled);
+
+        if (got.rounds != rows[i].want_rounds || got.leaves != rows[i].want_leaves ||
+            got.depth != (got.leaves ? KS_DEPTH_MAX : 8))
+            fail_msg("row %zu: %u trees of %u leaves, %u levels", i, got.rounds, got.leaves,
+                     got.depth);
+    }
+    tkit_cells(&c);
+    in.cells = &c;
+    sampled.search_problems = TKIT_PROBLEMS / 4;
+    if (ks_train(&in, &sampled, &t, &err) < 0 || ks_train(&in, &sampled, &again, &err) < 0)
+        fail_msg("%s", err.text);
+    model_text(&t, &first);
+    model_text(&again, &second);
+    assert_int_equal(first.len, second.len);
+    assert_memory_equal(first.data, second.data, first.len);
+    ks_buf_release(&first);
+    ks_buf_release(&second);
+    ks_trained_release(&again, &tkit_source);
+    assert_int_equal(t.last.leaves, 512);
+    assert_int_equal(t.fit.setting.leaves, 512);
+    assert_int_equal(t.chosen[0].leaves, 512);
+    ks_trained_release(&t, &tkit_source);
+    ks_cells_release(&c);
+}
+
+/* Features by which every problem is outside of the range. */
+static const char *far_away(void *ctx, uint32_t problem)
+{
+    (void)ctx;
+    (void)problem;
+    return "n";
+}
+
+static int fit_far(void *ctx, const struct ks_cells *c, const bool *is_training,
+                   struct ks_featurizer *f_out, struct ks_err *err)
+{
+    const int rc = tkit_source.fit(ctx, c, is_training, f_out, err);
+
+    f_out->outside = far_away;
+    return rc;
+}
+
+/* The figures of folds are those of a selector: outside of the range of the fold's training the
+ * class's static order chooses, which has not seen the fold either. */
+static void folds_fall_back(void **state)
+{
+    const struct ks_feature_source far = { .fit = fit_far, .release = tkit_source.release };
+    struct ks_fit_input in = { .source = &far, .n_threads = 1, .seed = 1 };
+    struct ks_trained t, inside;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    tkit_cells(&c);
+    in.cells = &c;
+    tkit_train(&c, 1, &inside);
+    assert_int_equal(inside.n_outside, 0);
+    assert_int_equal(ks_train(&in, &tkit_options, &t, &err), 0);
+    assert_int_equal(t.n_outside, TKIT_PROBLEMS);
+    assert_memory_equal(t.scores, inside.scores, c.n * sizeof(float));
+    for (uint32_t fold = 0; fold < tkit_options.n_folds; fold++) {
+        bool is_training[TKIT_PROBLEMS], is_held[TKIT_PROBLEMS];
+        struct ks_pick want[TKIT_PROBLEMS];
+        const struct ks_featurizer f = { .outside = far_away };
+        size_t n;
+
+        for (size_t p = 0; p < TKIT_PROBLEMS; p++) {
+            is_held[p] = t.fold[p] == fold;
+            is_training[p] = !is_held[p];
+        }
+        assert_int_equal(ks_fall_back(&c, &f, is_training, is_held, want, NULL, &n, &err), 0);
+        for (size_t p = 0; p < TKIT_PROBLEMS; p++)
+            if (is_held[p])
+                assert_int_equal(t.picks[KS_BY_MODEL][p].cell, want[p].cell);
+    }
+    ks_trained_release(&t, &far);
+    ks_trained_release(&inside, &tkit_source);
+    ks_cells_release(&c);
+}
+
+/* What could not be read back is refused before it is written. */
+static void too_large_a_model_is_refused(void **state)
+{
+    struct ks_train_options small = tkit_options;
+    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 1, .seed = 1 };
+    struct ks_trained t;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    tkit_cells(&c);
+    in.cells = &c;
+    small.max_model_bytes = 2000;
+    assert_int_equal(ks_train(&in, &small, &t, &err), KS_EINVAL);
+    assert_non_null(strstr(err.text, "but a model directory can have 2000: allow fewer with"));
+    ks_trained_release(&t, &tkit_source);
+    ks_cells_release(&c);
+}
+
 /* Further trees behind those of a model; of its target only; the same bytes twice; scores of
  * problems that the model has not seen. */
 static void training_continues_a_model(void **state)
 {
-    struct ks_train_options of_target = options;
-    struct ks_fit_input in = { .source = &source, .n_threads = 1, .seed = 3 };
+    struct ks_train_options of_target = tkit_options;
+    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 1, .seed = 3 };
     struct ks_trained t, warm, again;
     struct ks_buf first, second, third;
     struct ks_forest old = { 0 }, new = { 0 };
@@ -367,8 +438,8 @@ static void training_continues_a_model(void **state)
     struct ks_err err = { 0 };
 
     (void)state;
-    make_cells(&c);
-    train(&c, 1, &t);
+    tkit_cells(&c);
+    tkit_train(&c, 1, &t);
     model_text(&t, &first);
     of_target.has_class_folds = false;
     of_target.has_target = true;
@@ -392,115 +463,11 @@ static void training_continues_a_model(void **state)
     ks_forest_release(&new);
     ks_buf_release(&second);
     ks_buf_release(&third);
-    ks_trained_release(&t, &source);
-    ks_trained_release(&warm, &source);
-    ks_trained_release(&again, &source);
+    ks_trained_release(&t, &tkit_source);
+    ks_trained_release(&warm, &tkit_source);
+    ks_trained_release(&again, &tkit_source);
     ks_cells_release(&c);
     ks_buf_release(&first);
-}
-
-static void damage(const char *dir, const char *name, const char *text)
-{
-    struct ks_err err = { 0 };
-    char path[256];
-
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
-    assert_int_equal(ks_file_replace(path, text, strlen(text), &err), 0);
-}
-
-static void refused(const char *dir, int code, const char *text)
-{
-    struct ks_model m;
-    struct ks_err err = { 0 };
-
-    assert_int_equal(ks_model_read(dir, 1, &m, &err), code);
-    if (!strstr(err.text, text))
-        fail_msg("'%s' does not say '%s'", err.text, text);
-    ks_model_release(&m);
-}
-
-/* A cell twice, and a problem without cells: both would put scores or folds to others. */
-static void change_cells(const char *dir)
-{
-    struct ks_buf text, changed;
-    struct ks_err err = { 0 };
-    const char *first, *rest;
-    char path[256];
-
-    snprintf(path, sizeof(path), "%s/oof.csv", dir);
-    ks_buf_init(&text);
-    ks_buf_init(&changed);
-    assert_int_equal(ks_file_read(path, &text, &err), 0);
-    first = strchr(ks_buf_text(&text), '\n') + 1;
-    rest = strchr(first, '\n') + 1;
-    ks_buf_put(&changed, text.data, (size_t)(rest - ks_buf_text(&text)));
-    ks_buf_printf(&changed, "%s", first);
-    damage(dir, "oof.csv", ks_buf_text(&changed));
-    refused(dir, KS_EFORMAT, "duplicate cell, or cells not in order");
-    while (strncmp(rest, first, 16) == 0)
-        rest = strchr(rest, '\n') + 1;
-    ks_buf_clear(&changed);
-    ks_buf_put(&changed, text.data, (size_t)(first - ks_buf_text(&text)));
-    ks_buf_printf(&changed, "%s", rest);
-    damage(dir, "oof.csv", ks_buf_text(&changed));
-    refused(dir, KS_EFORMAT, "has no cell in oof.csv");
-    ks_buf_release(&text);
-    ks_buf_release(&changed);
-}
-
-static void same_model(const struct ks_trained *t, const struct ks_cells *c, const char *dir)
-{
-    struct ks_model m;
-    struct ks_err err = { 0 };
-
-    if (ks_model_read(dir, 1, &m, &err) < 0)
-        fail_msg("%s", err.text);
-    assert_int_equal(m.cells.n, c->n);
-    assert_int_equal(m.device_class, 0xabc);
-    assert_string_equal(m.cells.instances[0].name, c->instances[0].name);
-    for (size_t i = 0; i < c->n; i++) {
-        assert_true(m.cells.cells[i].time_ns == c->cells[i].time_ns);
-        assert_int_equal(m.cells.cells[i].instance, c->cells[i].instance);
-        assert_true(m.scores[i] == t->scores[i]);
-    }
-    assert_memory_equal(m.fold, t->fold, PROBLEMS);
-    ks_model_release(&m);
-}
-
-static void directory_comes_back(void **state)
-{
-    char root[] = "/tmp/ks-train-XXXXXX", dir[64];
-    struct ks_model_about about = {
-        .program = "test", .arch = "", .device_model = "", .device_class = 0xabc
-    };
-    struct ks_buf json;
-    struct ks_trained t;
-    struct ks_cells c;
-    struct ks_err err = { 0 };
-    struct ks_fit_input in = { .cells = &c, .source = &source, .n_threads = 1, .seed = 1 };
-
-    (void)state;
-    assert_non_null(mkdtemp(root));
-    snprintf(dir, sizeof(dir), "%s/m", root);
-    make_cells(&c);
-    train(&c, 1, &t);
-    ks_buf_init(&json);
-    ks_buf_printf(&json, "{}\n");
-    assert_int_equal(ks_model_write(dir, &in, &options, &t, &about, &json, &json, &err), 0);
-    same_model(&t, &c, dir);
-    assert_int_equal(ks_model_write(dir, &in, &options, &t, &about, &json, &json, &err), KS_EEXIST);
-    refused(root, KS_ENOENT, "is not a model directory");
-    change_cells(dir);
-    damage(dir, "oof.csv", "problem_id,fold\n");
-    refused(dir, KS_EFORMAT, "oof.csv:1: unexpected header");
-    damage(dir, "problems.csv", "problem_id,fold,class,uses,canonical\n1,2,3\n");
-    refused(dir, KS_EFORMAT, "problems.csv:2: unexpected number of fields");
-    damage(dir, "manifest.json", "{ \"model_format\": 99 }\n");
-    refused(dir, KS_EINVAL, "model format 99");
-    assert_int_equal(ks_remove_tree(root, &err), 0);
-    ks_buf_release(&json);
-    ks_trained_release(&t, &source);
-    ks_cells_release(&c);
 }
 
 int main(void)
@@ -510,12 +477,15 @@ int main(void)
         cmocka_unit_test(nothing_of_a_fold_judges_it),
         cmocka_unit_test(folds_at_the_same_time),
         cmocka_unit_test(budget_bounds_the_first_setting),
+        cmocka_unit_test(budget_bounds_the_fits),
         cmocka_unit_test(failure_of_a_task_ends_all),
         cmocka_unit_test(scores_of_the_first_rounds),
         cmocka_unit_test(it_learns),
         cmocka_unit_test(search_judges_by_inner_folds),
+        cmocka_unit_test(trees_grow_with_the_problems),
+        cmocka_unit_test(folds_fall_back),
+        cmocka_unit_test(too_large_a_model_is_refused),
         cmocka_unit_test(training_continues_a_model),
-        cmocka_unit_test(directory_comes_back),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
