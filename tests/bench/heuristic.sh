@@ -22,6 +22,9 @@
 #   --splits N    of the rows of `need`; default 10
 #   --small       a first look in minutes: 1x1 convolutions, few trees; goals are not asked for
 #
+# Then label_floor.py on models in --out estimates what errors of the labels alone cost, which no model
+# can undercut: label_floor.py build/bench/heuristic/fwd-fp32
+#
 # Exit: 0 every goal met, 1 some missed, 2 wrong usage or no data, 3 a step failed.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
