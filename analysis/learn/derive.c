@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GFLOPS, GBYTES, CODE_TIME, CODE_OVER_ANCHOR, N_REALS };
+enum { GFLOPS, GBYTES, CODE_TIME, CODE_OVER_ANCHOR, CODE_ROUNDS_TIME, N_REALS };
 static const char *const real_names[N_REALS] = { "gflops_per_s", "gbytes_per_s",
-                                                 "code_time_median_ns", "code_time_over_anchor" };
+                                                 "code_time_median_ns", "code_time_over_anchor",
+                                                 "code_rounds_time_ns" };
 #define OUTCOME_NAME "code_outcome"
 
 struct ks_derive {
@@ -18,12 +19,12 @@ struct ks_derive {
     size_t cap;
     struct ks_join join;
     /* of the present batch */
-    const struct ks_df_column *flops, *min_bytes, *outcomes;
+    const struct ks_df_column *flops, *min_bytes, *outcomes, *rounds_time;
 };
 
 int ks_derive_need(struct ks_sources *sources, const struct ks_store_file *f, struct ks_err *err)
 {
-    static const char *const more[] = { "outcome", "flops", "min_bytes" };
+    static const char *const more[] = { "outcome", "flops", "min_bytes", "rounds_time_ns" };
     bool is_any = false;
     int rc = 0;
 
@@ -116,10 +117,12 @@ static void put_speeds(struct ks_derive *d, size_t row)
 static void put_code(struct ks_derive *d, size_t row)
 {
     const struct ks_obs *code = ks_join_code(&d->join, &d->rows[row]);
+    const double rounds_ns = code ? ks_df_f64(d->rounds_time, (size_t)(code - d->rows), 0) : 0;
 
     put(d, CODE_TIME, row, code && code->median_ns > 0, code ? code->median_ns : 0);
     put(d, CODE_OVER_ANCHOR, row, code && code->time_over_anchor > 0,
         code ? code->time_over_anchor : 0);
+    put(d, CODE_ROUNDS_TIME, row, rounds_ns > 0, rounds_ns);
     d->outcome[row] = code ? d->outcomes->code[code - d->rows] : KS_DF_NONE;
 }
 
@@ -145,6 +148,8 @@ static int bind(struct ks_derive *d, const struct ks_df *f, struct ks_err *err)
         rc = ks_df_need(f, "min_bytes", KS_DF_F64, &d->min_bytes, err);
     if (rc == 0)
         rc = ks_df_need(f, "outcome", KS_DF_TEXT, &d->outcomes, err);
+    if (rc == 0)
+        rc = ks_df_need(f, "rounds_time_ns", KS_DF_F64, &d->rounds_time, err);
     for (size_t i = 0; rc == 0 && i < f->n_rows; i++)
         ks_obs_read(&reader, i, &d->rows[i]);
     return rc;

@@ -59,6 +59,7 @@ struct view {
     struct ks_journal_owner owner;
     double rate;                 /* < 0: unknown */
     struct ks_progress progress; /* as rank 0 told last; left_s < 0: not known */
+    bool has_progress;
     struct ks_run_result ended;  /* what status.json says */
     const char *state, *lost_hosts;
 };
@@ -76,8 +77,8 @@ static void count_problems(const struct ks_ledger *l, const struct ks_job_rec *j
     v->n_untouched = job->n_problems > seen ? (uint32_t)(job->n_problems - seen) : 0;
 }
 
-/* Measurements in the visits of a problem before any have ended; 0: the job asks for none. As the
- * resolved job says; an older one says nothing. */
+/* Measurements in the visits of a problem before anything is known; 0: the job asks for none. As
+ * the resolved job says; an older one says nothing. */
 static double guess_visited(const char *text, uint32_t n_instances)
 {
     struct ks_job *job = calloc(1, sizeof(*job));
@@ -96,8 +97,9 @@ static bool has_ended(const struct ks_ledger_problem *p)
     return p->race_stop && p->race_stop != KS_RACE_REC_CUT;
 }
 
-/* Measurements in the visits of a problem: the mean of those whose visits have ended. */
-static double mean_visited(const struct ks_ledger *l, double guess)
+/* Measurements in the visits of a problem: what rank 0 expects, which has seen the times of round
+ * 0; without that the mean of those whose visits have ended. */
+static double mean_visited(const struct ks_ledger *l, const struct view *v, double guess)
 {
     uint64_t n = 0, n_ended = 0;
     for (size_t i = 0; i < ks_ledger_n_problems(l); i++) {
@@ -105,6 +107,8 @@ static double mean_visited(const struct ks_ledger *l, double guess)
         n += has_ended(p) ? p->n_visit_records : 0;
         n_ended += has_ended(p);
     }
+    if (v->has_progress && v->progress.visited_each >= 0)
+        return v->progress.visited_each;
     return n_ended ? (double)n / (double)n_ended : guess;
 }
 
@@ -113,7 +117,7 @@ static double mean_visited(const struct ks_ledger *l, double guess)
 static void expect_visits(const struct ks_ledger *l, const struct ks_job_rec *job, double guess,
                           struct view *v)
 {
-    const double each = mean_visited(l, guess);
+    const double each = mean_visited(l, v, guess);
     double n = each * v->n_untouched;
     v->n_race_problems = v->n_untouched;
     for (size_t i = 0; i < ks_ledger_n_problems(l); i++) {
@@ -141,12 +145,16 @@ static double rate_of_all(const struct ks_ledger_counts *n)
 
 /* Rank 0's own estimate and rate, the former less its age while it goes on. Older releases left
  * none, and a run that has just been resumed has still the one of its life before. */
+static void read_progress(struct view *v)
+{
+    v->has_progress = ks_progress_read(v->dir, &v->progress, NULL) == 0 &&
+                      (!is_running(v) || v->progress.pid == v->owner.segment.pid);
+}
+
 static void estimate(struct view *v)
 {
-    const bool has = ks_progress_read(v->dir, &v->progress, NULL) == 0 &&
-                     (!is_running(v) || v->progress.pid == v->owner.segment.pid);
-    v->rate = has && v->progress.rate > 0 ? v->progress.rate : rate_of_all(&v->n);
-    if (!has || !v->n_remaining)
+    v->rate = v->has_progress && v->progress.rate > 0 ? v->progress.rate : rate_of_all(&v->n);
+    if (!v->has_progress || !v->n_remaining)
         v->progress.left_s = -1;
     else if (is_running(v))
         ks_progress_age(&v->progress, ks_realtime_ns());
@@ -163,6 +171,7 @@ static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_
     v->n_pending = v->n_cells > v->n.n_final ? v->n_cells - v->n.n_final : 0;
     v->n_remaining = v->n_pending;
     count_problems(l, job, v);
+    read_progress(v);
     const double guess = guess_visited(text, (uint32_t)job->n_instances);
     v->has_rounds = guess > 0;
     if (v->has_rounds)

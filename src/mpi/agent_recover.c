@@ -395,7 +395,11 @@ static int canary_failed(struct ks_agent *a, struct ks_err *err)
     if (++v->n_canary_deaths < 2)
         return ks_agent_emit_event(a, KS_EV_WORKER_DEATH, err,
                                    "the canary failed once after an abnormal end%s", said);
-    int rc = ks_agent_emit_event(a, KS_EV_QUARANTINE, err,
+    /* The cell that did this must be known: else it would do the same to the next device, and to
+     * all others. Its outcome is void until another device has reproduced it. */
+    int rc = v->first && !v->is_doubt ? ks_agent_emit_record(a, v->first, err) : 0;
+    if (rc == 0)
+        rc = ks_agent_emit_event(a, KS_EV_QUARANTINE, err,
                                  "the canary failed twice: device quarantined%s", said);
     ks_agent_break(a, "the canary failed twice%s", said);
     return rc;

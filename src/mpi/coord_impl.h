@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* coord_impl.h - the coordinator's state, shared by coord.c (frames, journal), coord_lease.c (cells
  * and leases), coord_record.c (records), coord_confirm.c (failures), coord_alias.c (instances that
- * are the same code), coord_prune.c (cells that nobody measures), coord_race.c, coord_visit.c and
- * coord_rebuild.c (rounds beyond the first: coord_race.h), coord_build.c (who compiles),
+ * are the same code), coord_prune.c (cells that nobody measures), coord_race.c, coord_visit.c,
+ * coord_expect.c and coord_rebuild.c (rounds beyond the first: coord_race.h), coord_build.c (who
+ * compiles),
  * coord_ranks.c (who is there), coord_progress.c (how far it is) and
  * coord_noise.c (busy machines). */
 #ifndef KS_MPI_COORD_IMPL_H
@@ -123,7 +124,6 @@ struct ks_coord {
     uint64_t n_done_here; /* cells finished in this life, for the rate */
     struct ks_eta eta;
     struct noise_books noise;
-    double visits_guess_s;  /* of a problem, before any have ended */
     uint32_t n_worked;      /* ranks that measure, while there were any */
     uint32_t n_built_first; /* instances, when it was looked first */
     bool has_looked_at_builds;

@@ -62,28 +62,6 @@ static double builds_s(struct ks_coord *c, uint64_t now_ns, const struct ks_prog
 
 /* --- work --- */
 
-/* Of all problems whose visits have not ended. */
-static double visits_s(struct ks_coord *c, const struct ks_sched_counts *s)
-{
-    const struct race_books *r = &c->races;
-    uint32_t n_over = r->n_begun + r->n_ended, n = c->c.grid->n_problems, n_begun = 0;
-    double sum = 0, spent_s = r->wall_s, mean_s;
-
-    if (!r->is_on)
-        return 0;
-    if (!r->n_ended_here)
-        c->visits_guess_s = r->mean_s;
-    n_over = n_over > s->n_complete ? n_over : s->n_complete;
-    for (uint32_t i = 0; i < r->n_begun; i++) {
-        spent_s += r->open[i]->wall_s;
-        n_begun += r->open[i]->wall_s > 0;
-    }
-    mean_s = ks_eta_visits_mean_s(c->visits_guess_s, spent_s, r->n_ended_here, n_begun);
-    for (uint32_t i = 0; i < r->n_begun; i++)
-        sum += ks_eta_visits_s(mean_s, r->open[i]->wall_s);
-    return sum + (n > n_over ? (n - n_over) * mean_s : 0);
-}
-
 /* Device time since each device's newest record. */
 static double since_s(const struct ks_coord *c, uint64_t now_ns)
 {
@@ -102,18 +80,21 @@ static double since_s(const struct ks_coord *c, uint64_t now_ns)
 static void estimate(struct ks_coord *c, uint64_t now_ns, struct ks_progress *p)
 {
     struct ks_sched_counts s;
+    struct ks_visits_left visits;
     struct ks_sched_left left;
     struct ks_eta_work w;
     struct ks_eta_time t;
 
     ks_sched_counts(c->sched, &s);
+    ks_coord_visits_left(c, &visits);
+    p->visited_each = visits.each;
     /* A resumed sweep: the scheduler learns what is done when it opens problems. */
     if (p->n_done && s.n_untouched == p->n_problems)
         return;
     ks_sched_left(c->sched, &left);
     w = (struct ks_eta_work){ .cells_s = left.cells_s,
                               .error = left.error,
-                              .visits_s = visits_s(c, &s),
+                              .visits_s = visits.device_s,
                               .builds_s = p->is_measuring ? 0 : builds_s(c, now_ns, p),
                               .since_s = p->is_measuring ? since_s(c, now_ns) : 0,
                               .n_devices = p->n_devices,

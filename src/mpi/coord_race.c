@@ -7,28 +7,12 @@
 #include "sched/cost.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PILOTS      8u   /* instances of a device's first problem that have three rounds */
-#define COST_SAMPLE 1000 /* problems that a first guess of the cost of visits looks at */
+#define PILOTS 8u /* instances of a device's first problem that have three rounds */
 
 _Static_assert(KS_RACE_CUT == KS_RACE_REC_CUT, "the journal's number");
-
-/* Seconds of all visits of a usual problem, before any has ended. */
-static double first_guess_s(const struct ks_grid *g)
-{
-    uint32_t n = g->n_problems < COST_SAMPLE ? g->n_problems : COST_SAMPLE;
-    double sum = 0;
-
-    for (uint32_t i = 0; i < n; i++) {
-        const struct ks_problem p = ks_problem_table_get(&g->problems, i);
-
-        sum += ks_cost_visits_s(&g->job, ks_cost_problem_s(&g->job, &p));
-    }
-    return n ? sum / n : 0;
-}
 
 static void configure(struct race_books *r, const struct ks_job_rounds *j)
 {
@@ -51,8 +35,7 @@ int ks_coord_race_open(struct ks_coord *c, struct ks_err *err)
         return 0;
     r->statistic = ks_label_statistic(ks_job_backend(&g->job)->name);
     configure(r, &g->job.rounds);
-    r->mean_s = first_guess_s(g);
-    r->mean_n = ks_cost_n_visits(&g->job);
+    ks_coord_expect_open(c);
     r->state = calloc(g->n_problems + 1u, sizeof(*r->state));
     r->book = calloc(g->n_problems + 1u, sizeof(*r->book));
     if (!r->state || !r->book)
@@ -189,6 +172,7 @@ static int need_book(struct ks_coord *c, uint32_t i_problem, struct race_book **
         return rc;
     }
     b->i_problem = i_problem;
+    b->n_withdrawn = UINT32_MAX;
     b->i_open = r->n_open;
     r->open[r->n_open++] = r->book[i_problem] = *out = b;
     r->state[i_problem] = RACE_BOOK;
@@ -200,9 +184,12 @@ static void note_visit(struct race_book *b, const struct ks_record *r)
 {
     if (r->round_index == 0)
         return;
-    b->wall_s += (double)r->wall_ns * 1e-9;
-    b->n_clean +=
-        r->outcome == KS_O_OK && !(r->outcome_flags & (KS_FL_CONTAMINATED | KS_FL_SUSPECT));
+    b->spent.wall_s += (double)r->wall_ns * 1e-9;
+    b->spent.n++;
+    if (r->round_index == 1) {
+        b->round_1.wall_s += (double)r->wall_ns * 1e-9;
+        b->round_1.n++;
+    }
     if (b->last_device && (r->started_ns < b->last_ns ||
                            (r->started_ns == b->last_ns && r->device_id >= b->last_device)))
         return;
@@ -286,7 +273,6 @@ int ks_coord_race_move(struct ks_coord *c, struct race_book *b, uint64_t device_
     ks_race_spread_sub(pool, &b->own);
     b->own = none;
     b->device_id = device_id;
-    b->n_futile = 0;
     ks_race_move(b->race, device_id);
     ks_race_pilots(b->race, has_pilots(c, b) ? PILOTS : 0);
     return ks_coord_race_decide(c, b, err);
@@ -390,6 +376,7 @@ static void drop_book(struct ks_coord *c, struct race_book *b)
     struct race_books *r = &c->races;
 
     ks_coord_visit_hold(c, b, 0);
+    r->n_waiting -= b->is_waiting;
     if (b->is_begun)
         swap_places(r, b, --r->n_begun);
     swap_places(r, b, --r->n_open);
@@ -406,9 +393,8 @@ int ks_coord_race_end(struct ks_coord *c, struct race_book *b, uint32_t stop, st
     if (rc < 0)
         return rc;
     r->n_ended++;
-    r->wall_s += b->wall_s;
-    r->mean_s += (b->wall_s - r->mean_s) / (1 + ++r->n_ended_here);
-    r->mean_n += (b->verdict.next_round - 1 - r->mean_n) / (1 + r->n_ended_here);
+    r->n_ended_here++;
+    ks_coord_expect_end(r, b);
     drop_book(c, b);
     return 0;
 }
@@ -430,36 +416,10 @@ static int begin(struct ks_coord *c, struct race_book *b, uint64_t now_ns, struc
 
     if (rc < 0)
         return rc;
+    if (b->verdict.stop != KS_RACE_OPEN)
+        ks_coord_expect_first(&c->races, b);
     return b->verdict.stop == KS_RACE_OPEN ? ks_coord_visit_ask(c, b, now_ns, err)
                                            : ks_coord_race_end(c, b, b->verdict.stop, err);
-}
-
-/* A complete problem that has not begun has nothing to race, unless it was refuted. */
-static uint32_t n_to_begin(const struct ks_coord *c)
-{
-    const struct race_books *r = &c->races;
-    uint32_t n_over = r->n_begun + r->n_ended, n = c->c.grid->n_problems;
-    struct ks_sched_counts s;
-
-    ks_sched_counts(c->sched, &s);
-    n_over = n_over > s.n_complete ? n_over : s.n_complete;
-    return (n > n_over ? n - n_over : 0) + r->n_refuted;
-}
-
-void ks_coord_visits_left(const struct ks_coord *c, struct ks_visits_left *out)
-{
-    const struct race_books *r = &c->races;
-    const uint32_t n = r->is_on ? n_to_begin(c) : 0;
-
-    *out = (struct ks_visits_left){ n * r->mean_n, n * r->mean_s, n * r->mean_s };
-    for (uint32_t i = 0; i < r->n_begun; i++) {
-        const struct race_book *b = r->open[i];
-        double later_s = fmax(r->mean_s - b->wall_s - b->asked_s, 0);
-
-        out->n += fmax(r->mean_n - (b->verdict.next_round - 1), 1);
-        out->device_s += b->asked_s + later_s;
-        out->later_s += later_s;
-    }
 }
 
 int ks_coord_race_begin(struct ks_coord *c, bool is_forced, uint64_t now_ns, struct ks_err *err)
@@ -472,10 +432,13 @@ int ks_coord_race_begin(struct ks_coord *c, bool is_forced, uint64_t now_ns, str
     if (!r->is_on)
         return 0;
     ks_sched_counts(c->sched, &n);
-    if (!is_forced && !r->may_begin && n.n_complete == r->n_seen_complete)
+    if (!is_forced && !r->may_begin && !r->n_waiting && n.n_complete == r->n_seen_complete)
         return 0;
     r->may_begin = false;
     r->n_seen_complete = n.n_complete;
+    for (uint32_t i = r->n_waiting ? r->n_begun : 0; i > 0 && rc == 0; i--)
+        if (r->open[i - 1]->is_waiting && ks_sched_is_complete(c->sched, r->open[i - 1]->i_problem))
+            rc = ks_coord_visit_go_on(c, r->open[i - 1], now_ns, err);
     for (uint32_t i = r->n_open; i > r->n_begun && rc == 0;) {
         struct race_book *b = r->open[i - 1];
 

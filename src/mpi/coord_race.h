@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* coord_race.h - rounds beyond the first: the coordinator's races (race/race.h), one per problem
  * that has begun. Shared by coord_race.c (observations, decisions), coord_visit.c (visits as
- * leases) and coord_rebuild.c (what earlier lives have recorded).
+ * leases), coord_expect.c (visits that are to come) and coord_rebuild.c (what earlier lives have
+ * recorded).
  *
  *     first record of a problem -> book; round 0 complete -> begun, evaluated
  *       -> visit asked of the scheduler -> lease -> its end: evaluated -> next visit, or ended
@@ -14,6 +15,7 @@
 #include "mpi/msg.h"
 #include "race/race.h"
 #include "record/record.h"
+#include "sched/eta.h"
 
 struct ks_coord;
 
@@ -25,14 +27,18 @@ struct race_book {
     uint64_t device_id;            /* whose visits count, once begun */
     uint64_t last_device, last_ns; /* of the newest record of a visit, when it began; 0: none */
     bool is_begun;
-    bool has_news;  /* observations since it was evaluated last */
-    uint64_t lease; /* of the visit in flight; 0: none. Set by ks_coord_visit_hold */
+    bool has_news;   /* observations since it was evaluated last */
+    bool is_waiting; /* its contenders run alone (coord_visit.c): no visit is asked for */
+    uint64_t lease;  /* of the visit in flight; 0: none. Set by ks_coord_visit_hold */
     struct race_book *next_in_bucket;
-    uint32_t n_clean;  /* records of the visit in flight that are neither contaminated nor
-                          suspect */
-    uint32_t n_futile; /* visits in a row that were not closed or had none of these */
-    double wall_s;     /* of all records of visits */
-    double asked_s;    /* expected, of the visit that was asked for last */
+    uint32_t n_ended; /* visits in a row, on whatever device, that ended before all was measured */
+    uint32_t n_excused; /* losses of ranks that do not count any more: what caused them is known */
+    uint32_t n_withdrawn; /* instances, when the contenders ran alone; UINT32_MAX: they have not */
+    struct race_work {
+        double wall_s, n; /* of records */
+    } spent, round_1,     /* so far */
+        asked, first; /* expected, of the visit that was asked for last and of the first one; what
+                         had its first one in an earlier life has that as it was */
 };
 
 struct race_pool { /* spread of a device and a class of cells */
@@ -61,10 +67,11 @@ struct race_books {
     uint32_t n_open, cap_open, n_pools, cap_pools, n_firsts, cap_firsts;
     uint32_t n_seen_complete; /* problems, when books were looked at last */
     bool may_begin;           /* a book may be complete */
-    uint32_t n_begun, n_ended, n_ended_here, n_refuted;
-    double mean_s, mean_n;   /* of visits per problem, expected: device seconds, number */
-    double wall_s;           /* of the races that ended here */
-    struct ks_msg_lease msg; /* scratch */
+    uint32_t n_begun, n_ended, n_ended_here, n_refuted, n_waiting;
+    double mean_n;                     /* visits per problem, expected */
+    struct ks_eta_visits wall_s, work; /* of races that have ended or begun: seconds, records */
+    double past_cells_s;               /* of cells of earlier lives */
+    struct ks_msg_lease msg;           /* scratch */
     uint64_t wanted[KS_VISIT_CELLS];
 };
 
@@ -78,15 +85,6 @@ bool ks_coord_race_wants(const struct ks_coord *c, const struct ks_record_head *
 int ks_coord_race_first(struct ks_coord *c, const struct ks_record_head *r, struct ks_err *err);
 /* It is in the journal. */
 int ks_coord_race_take(struct ks_coord *c, const struct ks_record *r, struct ks_err *err);
-/* Visits that are still expected, those asked for and in flight included: of problems that have not
- * begun as many as ended races had on average, of others what they have not had of these, one at
- * least. Before any race has ended: a guess from the job (sched/cost.h). All 0 without visits. */
-struct ks_visits_left {
-    double n;
-    double device_s; /* all devices together */
-    double later_s;  /* of these: of visits that were not asked of the scheduler yet */
-};
-void ks_coord_visits_left(const struct ks_coord *c, struct ks_visits_left *out);
 /* Any record that is in the journal now: withdraws the verdict of a race that has ended when an
  * instance that raced has failed, in whatever round, or one has a (further) attempt that is ok. */
 int ks_coord_race_refute(struct ks_coord *c, const struct ks_record_head *r, struct ks_err *err);
@@ -106,6 +104,27 @@ struct ks_race_spread *ks_coord_race_pool(struct ks_coord *c, uint64_t device_id
 int ks_coord_race_note(struct ks_coord *c, uint32_t i_problem, const struct ks_record *r,
                        struct ks_err *err);
 
+/* coord_expect.c */
+/* Visits that are still expected, those asked for and in flight included (sched/eta.h): of a race
+ * that has begun what its first visit, as round 0 says, and what it has had let expect, the visit
+ * that it asks for at least; of other problems what their cells let expect. Before any round
+ * 0 is complete, a guess from the job (sched/cost.h). What races had in earlier lives is known,
+ * too. All 0 without visits; never negative. */
+struct ks_visits_left {
+    double n;
+    double n_measured; /* measurements in them */
+    double device_s;   /* all devices together */
+    double later_s;    /* of these: of visits that were not asked of the scheduler yet */
+    double each;       /* measurements of a problem whose round 0 is not complete */
+};
+void ks_coord_visits_left(const struct ks_coord *c, struct ks_visits_left *out);
+void ks_coord_expect_open(struct ks_coord *c); /* before races are rebuilt */
+/* Any record of an earlier life. */
+void ks_coord_expect_past(struct ks_coord *c, const struct ks_record_head *r);
+/* The race asks for its first visit, or, without one, ends; and it ends. */
+void ks_coord_expect_first(struct race_books *r, struct race_book *b);
+void ks_coord_expect_end(struct race_books *r, const struct race_book *b);
+
 /* coord_visit.c */
 /* The lease is a visit in flight. */
 bool ks_coord_visit_is_held(struct ks_coord *c, uint64_t lease);
@@ -113,6 +132,9 @@ bool ks_coord_visit_is_held(struct ks_coord *c, uint64_t lease);
 void ks_coord_visit_hold(struct ks_coord *c, struct race_book *b, uint64_t lease);
 int ks_coord_visit_ask(struct ks_coord *c, struct race_book *b, uint64_t now_ns,
                        struct ks_err *err);
+/* A race whose contenders ran alone goes on when all of them have. */
+int ks_coord_visit_go_on(struct ks_coord *c, struct race_book *b, uint64_t now_ns,
+                         struct ks_err *err);
 int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *l,
                          struct ks_err *err);
 /* A lease has ended; nothing when it is no visit. is_given_again: it was overdue, and the scheduler

@@ -98,6 +98,8 @@ static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *
         return take_race(b, f, err);
     if (f->type != KS_F_DONE || ks_record_peek(f->body, f->n, &head, NULL) < 0)
         return 0;
+    if (!b->is_again)
+        ks_coord_expect_past(c, &head);
     rc = ks_coord_race_first(c, &head, err);
     if (rc < 0 || !is_wanted(b, &head) ||
         ks_record_decode(f->body, f->n, c->record, NULL, NULL) < 0)

@@ -8,8 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Visits of a problem in a row that die before their end, or of which nothing is clean: so noisy a
- * device would be visited in all rounds. */
+/* Visits of a problem in a row that end before all is measured, or in which nothing is clean: so
+ * noisy a device would be visited in all rounds. */
 #define FUTILE_MOST 3u
 
 static uint64_t gap_ns(const struct ks_coord *c)
@@ -19,16 +19,18 @@ static uint64_t gap_ns(const struct ks_coord *c)
 
 int ks_coord_visit_ask(struct ks_coord *c, struct race_book *b, uint64_t now_ns, struct ks_err *err)
 {
-    size_t n = ks_race_wanted(b->race, NULL, 0);
+    const struct ks_job_measure *m = &c->c.grid->job.measure;
+    const size_t n = ks_race_wanted(b->race, NULL, 0);
     const struct ks_visit v = {
         .i_problem = b->i_problem,
         .device = ks_coord_rank_of(c, b->device_id),
         .not_before_s = (double)(now_ns + gap_ns(c) - c->away_ns) * 1e-9,
-        .expected_s = ks_cost_visit_s(&c->c.grid->job.measure, (uint32_t)n,
-                                      (double)b->verdict.expected_ns * 1e-9),
+        .expected_s = ks_cost_visit_s(m, (uint32_t)n, (double)b->verdict.expected_ns * 1e-9),
     };
 
-    b->asked_s = v.expected_s;
+    b->asked = (struct race_work){ v.expected_s, (double)n };
+    if (b->first.n <= 0)
+        ks_coord_expect_first(&c->races, b);
     return ks_sched_visit(c->sched, &v, err);
 }
 
@@ -95,6 +97,77 @@ static int follow(struct ks_coord *c, struct race_book *b, uint32_t rank, struct
     return ks_coord_race_move(c, b, device_id, err);
 }
 
+/* ---- visits whose ranks are lost ---- */
+
+static uint32_t n_withdrawn(const struct ks_race *race)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < ks_race_n_members(race); i++) {
+        struct ks_race_member m;
+
+        ks_race_member_at(race, i, &m);
+        n += m.state == KS_RACE_WITHDRAWN;
+    }
+    return n;
+}
+
+static uint32_t n_losses(const struct ks_coord *c, const struct race_book *b)
+{
+    return ks_sched_visit_losses(c->sched, b->i_problem) - b->n_excused;
+}
+
+/* As many ranks were lost in visits of the problem as let a lease be run cell by cell, and its
+ * contenders were in flight: each runs alone, in a further attempt. The one that is in flight at
+ * the next loss fails, which withdraws it. If none is, and a rank is lost in a visit again, the
+ * visits of the problem are over: they would cost one rank after another. */
+static int suspect(struct ks_coord *c, struct race_book *b, struct ks_err *err)
+{
+    const size_t n =
+        ks_race_wanted(b->race, c->races.wanted, KS_VISIT_CELLS) / c->races.config.passes;
+    const char *name = ks_problem_table_name(&c->c.grid->problems, b->i_problem);
+    int rc = 0;
+
+    if (b->n_withdrawn != UINT32_MAX) {
+        ks_logf(c->c.log, KS_WARN, "%s: %u ranks were lost in its visits: it is visited no more",
+                name, n_losses(c, b));
+        return ks_coord_race_end(c, b, KS_RACE_NOISY, err);
+    }
+    ks_logf(c->c.log, KS_WARN, "%s: %u ranks were lost in its visits: its contenders run alone",
+            name, n_losses(c, b));
+    b->n_withdrawn = n_withdrawn(b->race);
+    b->is_waiting = true;
+    b->asked = (struct race_work){ 0, 0 };
+    c->races.n_waiting++;
+    for (size_t k = 0; k < n && rc == 0; k++)
+        rc = ks_sched_reopen_alone(c->sched, b->i_problem,
+                                   (uint32_t)ks_grid_instance(c->c.grid, c->races.wanted[k]), err);
+    return rc;
+}
+
+int ks_coord_visit_go_on(struct ks_coord *c, struct race_book *b, uint64_t now_ns,
+                         struct ks_err *err)
+{
+    int rc = ks_coord_race_decide(c, b, err);
+
+    if (rc < 0)
+        return rc;
+    b->is_waiting = false;
+    c->races.n_waiting--;
+    if (n_withdrawn(b->race) > b->n_withdrawn) { /* it was one of those */
+        b->n_excused = ks_sched_visit_losses(c->sched, b->i_problem);
+        b->n_withdrawn = UINT32_MAX;
+    }
+    return b->verdict.stop == KS_RACE_OPEN ? ks_coord_visit_ask(c, b, now_ns, err)
+                                           : ks_coord_race_end(c, b, b->verdict.stop, err);
+}
+
+/* The first loss may be anything's; after the trial alone one more is enough. */
+static bool is_deadly(const struct ks_coord *c, const struct race_book *b)
+{
+    return n_losses(c, b) >= (b->n_withdrawn == UINT32_MAX ? KS_LOSSES_ALONE : KS_LOSSES_FINAL);
+}
+
 int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *l,
                          struct ks_err *err)
 {
@@ -110,6 +183,10 @@ int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_leas
         ks_sched_lease_end(c->sched, l->id);
         return b ? ks_coord_race_end(c, b, b->verdict.stop, err) : 0;
     }
+    if (is_deadly(c, b)) {
+        ks_sched_lease_end(c->sched, l->id);
+        return suspect(c, b, err);
+    }
     memset(m, 0, sizeof(*m));
     m->lease = l->id;
     m->block_id = c->block_base + l->block;
@@ -117,7 +194,6 @@ int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_leas
     m->opens = m->closes = 1;
     fill_cells(c, b, m);
     ks_coord_visit_hold(c, b, l->id);
-    b->n_clean = 0;
     rc = announce(c, rank, m, err);
     if (rc < 0)
         return rc;
@@ -177,10 +253,11 @@ int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, bool is_given_again, 
     rc = ks_coord_race_decide(c, b, err);
     if (rc < 0 || c->is_draining)
         return rc;
-    b->n_futile = b->verdict.next_round == round || !b->n_clean ? b->n_futile + 1 : 0;
+    b->n_ended = b->verdict.next_round == round ? b->n_ended + 1 : 0;
     if (b->verdict.stop != KS_RACE_OPEN)
         return ks_coord_race_end(c, b, b->verdict.stop, err);
-    if (b->n_futile >= FUTILE_MOST)
-        return ks_coord_race_end(c, b, KS_RACE_NOISY, err);
+    if (b->verdict.n_futile >= FUTILE_MOST || b->n_ended >= FUTILE_MOST)
+        return ks_coord_race_end(c, b, b->verdict.settled ? b->verdict.settled : KS_RACE_NOISY,
+                                 err);
     return is_given_again ? 0 : ks_coord_visit_ask(c, b, now_ns, err);
 }

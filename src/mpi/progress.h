@@ -43,6 +43,7 @@ struct ks_progress {
     uint32_t n_devices;                    /* that work, or did when any worked last */
     double rate;                           /* cells per second here; 0: not known */
     double left_s, low_s, high_s;          /* wall time (eta.h); left_s < 0: not known */
+    double visited_each; /* measurements in the visits of a problem, on average; < 0: not known */
     struct ks_progress_device device[KS_PROGRESS_DEVICES];
     uint32_t n_shown;    /* of device */
     uint64_t n_failures; /* here; failure holds the newest, oldest first */

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #define KIND    "ksweep-progress"
-#define VERSION 1u
+#define VERSION 2u
 #define NAME    "progress"
-#define UNKNOWN (-1) /* a time that is not known, in ms */
+#define UNKNOWN (-1) /* a number that is not known, in thousandths */
 #define MOST_MS ((int64_t)1 << 53)
 
 /* Numbers by their keys, in the order of the file. */
@@ -38,7 +38,8 @@
     X(rate)                                                                                        \
     X(left_s)                                                                                      \
     X(low_s)                                                                                       \
-    X(high_s)
+    X(high_s)                                                                                      \
+    X(visited_each)
 
 static int64_t thousandths(double v)
 {

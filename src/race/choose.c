@@ -112,8 +112,6 @@ static uint32_t settled(struct ks_race *race, const struct scales *s, size_t lab
     if (label < race->n_members)
         d = regret(race, s, label);
 
-    if (pilots_wait(race))
-        return KS_RACE_OPEN;
     if (race->verdict.n_contenders <= 1)
         return KS_RACE_ALONE;
     if (d.is_known && d.upper <= log1p(c->margin))
@@ -121,6 +119,16 @@ static uint32_t settled(struct ks_race *race, const struct scales *s, size_t lab
     if (d.least_visits >= REGRET_VISITS && race->verdict.regret_bound <= c->regret)
         return KS_RACE_REGRET;
     return KS_RACE_OPEN;
+}
+
+static uint32_t limit(const struct ks_race *race)
+{
+    const struct ks_race_config *c = &race->config;
+    const struct ks_race_verdict *v = &race->verdict;
+
+    if (v->next_round >= c->max_rounds)
+        return KS_RACE_ROUNDS;
+    return c->max_time_ns && v->spent_ns >= c->max_time_ns ? KS_RACE_TIME : KS_RACE_OPEN;
 }
 
 static uint32_t next_round(const struct ks_race *race)
@@ -189,7 +197,6 @@ static void describe(struct ks_race *race, const struct scales *s, size_t label)
 
 void ks_race_choose(struct ks_race *race, const struct scales *s)
 {
-    const struct ks_race_config *c = &race->config;
     struct ks_race_verdict *v = &race->verdict;
     size_t label = find_label(race, s);
 
@@ -197,11 +204,11 @@ void ks_race_choose(struct ks_race *race, const struct scales *s)
     v->spent_ns = ks_race_spent(race);
     for (size_t i = 0; i < race->n_members; i++)
         v->n_contenders += contends(race, i);
-    v->stop = settled(race, s, label);
-    if (v->stop == KS_RACE_OPEN && v->next_round >= c->max_rounds)
-        v->stop = KS_RACE_ROUNDS;
-    if (v->stop == KS_RACE_OPEN && c->max_time_ns && v->spent_ns >= c->max_time_ns)
-        v->stop = KS_RACE_TIME;
+    v->n_futile = race->n_futile;
+    v->settled = settled(race, s, label);
+    v->stop = limit(race);
+    if (v->settled != KS_RACE_OPEN && (v->stop != KS_RACE_OPEN || !pilots_wait(race)))
+        v->stop = v->settled;
     if (label < race->n_members) {
         v->label = race->members[label].instance;
         estimate(race, s, &race->values[label], v);

@@ -81,7 +81,8 @@ struct visit { /* an instance in a lease */
     uint64_t lease_id, instance;
     uint32_t round, n_visit;
     uint32_t n_ok, is_clean, is_failed;
-    double sum, mhz; /* of logs; mhz NAN: not known */
+    uint32_t has_clean; /* one of its observations that count is clean */
+    double sum, mhz;    /* of logs; mhz NAN: not known */
 };
 
 static int by_lease(const void *x, const void *y)
@@ -121,6 +122,7 @@ static size_t visits_of(const struct ks_race *race, const bool *counts, struct v
                                    .n_ok = counts[i],
                                    .is_clean = is_clean(s),
                                    .is_failed = !counts[i],
+                                   .has_clean = counts[i] && is_clean(s),
                                    .sum = counts[i] ? log(s->time_ns) : 0,
                                    .mhz = counts[i] ? log_mhz(s) : 0 };
     }
@@ -135,6 +137,7 @@ static size_t visits_of(const struct ks_race *race, const bool *counts, struct v
         last->n_ok += out[i].n_ok;
         last->is_clean &= out[i].is_clean;
         last->is_failed |= out[i].is_failed;
+        last->has_clean |= out[i].has_clean;
         last->sum += out[i].sum;
         last->mhz += out[i].mhz;
         last->n_visit = last->n_visit > out[i].n_visit ? last->n_visit : out[i].n_visit;
@@ -194,6 +197,36 @@ static void take_visit(struct ks_race *race, const struct visit *v, size_t n)
     }
 }
 
+static bool is_futile(const struct visit *v, size_t n, uint32_t passes)
+{
+    bool has_clean = false;
+
+    for (size_t i = 0; i < n; i++)
+        has_clean |= v[i].has_clean;
+    return !has_clean || !is_closed(v, n, passes);
+}
+
+/* A round follows a closed one, so that visits of later rounds than the last one that was not
+ * futile came after it. */
+static void count_futile(struct ks_race *race, const struct visit *v, size_t n)
+{
+    size_t from = 0;
+    uint32_t last = 0; /* round of a visit that was not futile */
+
+    race->n_futile = 0;
+    for (size_t i = 1; i <= n; i++) {
+        if (i < n && is_same(&v[from], &v[i]))
+            continue;
+        if (is_futile(&v[from], i - from, race->config.passes)) {
+            race->n_futile += v[from].round > last;
+        } else {
+            last = v[from].round;
+            race->n_futile = 0;
+        }
+        from = i;
+    }
+}
+
 static void take_visits(struct ks_race *race, const struct visit *v, size_t n)
 {
     size_t from = 0;
@@ -204,6 +237,7 @@ static void take_visits(struct ks_race *race, const struct visit *v, size_t n)
         take_visit(race, &v[from], i - from);
         from = i;
     }
+    count_futile(race, v, n);
 }
 
 /* --- instances */
@@ -218,9 +252,8 @@ static void take_first(struct value *x, const struct ks_race_seen *s)
 }
 
 /* The n observations of an instance. keys: scratch [n]; counts_out [n] */
-static void take_instance(const struct ks_race *race, const struct ks_race_seen *s, size_t n,
-                          struct ks_attempt *keys, bool *counts_out, struct ks_race_member *m,
-                          struct value *x)
+static void take_instance(const struct ks_race_seen *s, size_t n, struct ks_attempt *keys,
+                          bool *counts_out, struct ks_race_member *m, struct value *x)
 {
     int final;
 
@@ -238,7 +271,7 @@ static void take_instance(const struct ks_race *race, const struct ks_race_seen 
     for (size_t i = 0; i < n; i++) {
         if (!counts_out[i])
             continue;
-        x->last_spent_ns = s[i].round == 0 ? spent(&s[i]) / race->config.passes : spent(&s[i]);
+        x->last_spent_ns = spent(&s[i]);
         if (s[i].round == 0)
             take_first(x, &s[i]);
     }
@@ -260,7 +293,7 @@ static void take_instances(struct ks_race *race, struct ks_attempt *keys, bool *
     for (size_t i = 0, end; i < race->n_seen; i = end) {
         for (end = i + 1; end < race->n_seen && race->seen[end].instance == race->seen[i].instance;)
             end++;
-        take_instance(race, &race->seen[i], end - i, keys, &counts_out[i], &race->members[n],
+        take_instance(&race->seen[i], end - i, keys, &counts_out[i], &race->members[n],
                       &race->values[n]);
         n++;
     }

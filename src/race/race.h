@@ -33,6 +33,9 @@
  * alone contends again, but an earlier round drops nobody in hindsight, because alpha counts one
  * test per round. Both follow from the set of observations, whatever their order.
  *
+ * Pilots keep a race open until they have had their rounds, but no longer than its limits allow. At
+ * a limit a race that is settled says so: the limit is the reason only where it has cut something.
+ *
  * Stopping on regret needs two visits that the label shares with every contender: the label is the
  * best of many noisy values, and after round 0 alone its rivals look worse than they are.
  *
@@ -104,13 +107,17 @@ enum ks_race_stop {
     KS_RACE_TIME,   /* max_time_ns is spent */
     KS_RACE_ROUNDS, /* max_rounds are done */
     KS_RACE_CUT,    /* never a verdict: for callers whose sweep ends before the race does */
-    KS_RACE_NOISY   /* likewise: for callers whose visits give nothing that counts */
+    KS_RACE_NOISY   /* likewise: for callers whose visits give nothing that counts (n_futile) */
 };
 const char *ks_race_stop_text(uint32_t stop); /* "open", "alone", "tied", ...; "?" when unknown */
 
 struct ks_race_verdict {
     uint32_t stop;         /* enum ks_race_stop */
+    uint32_t settled;      /* the same, as if there were no pilots and no limits: OPEN, ALONE, TIED
+                              or REGRET */
     uint32_t next_round;   /* of the next visit; 1 + the last closed visit */
+    uint32_t n_futile;     /* visits on the device in a row, the last one included, that were not
+                              closed or in which nothing was clean */
     uint32_t n_contenders; /* neither dropped nor withdrawn */
     uint32_t n_rounds;     /* of the label: clean rounds on the device that its time is made of */
     uint64_t label;        /* instance; meaningless when n_contenders is 0 */

@@ -13,7 +13,8 @@ struct value { /* of an instance, from its observations; logs of ns */
     uint64_t is_clean; /* bit r: log_ns[r] takes part; r >= 1: closed visit on the race's device */
     uint64_t is_timed; /* bit r: log_ns[r] is a time, perhaps a contaminated one */
     uint64_t first_device;  /* of round 0 */
-    uint64_t last_spent_ns; /* per observation, of the latest round */
+    uint64_t last_spent_ns; /* per observation, of the latest round. A pass of a visit takes as many
+                               samples as round 0 */
     uint32_t is_pilot;
     uint32_t is_left_out; /* of the next visit, which has others */
 };
@@ -27,6 +28,7 @@ struct ks_race {
     struct value *values;           /* beside members */
     size_t n_members;
     uint64_t closed; /* bit r: round r >= 1 has a closed visit on the device */
+    uint32_t n_futile;
     struct ks_race_verdict verdict;
 };
 

@@ -252,7 +252,9 @@
       "representative")                                                                            \
     D(F32, code_time_median_ns, "ns", LABEL,                                                       \
       "`time_median_ns` of the row that `code_outcome` is from")                                   \
-    D(F32, code_time_over_anchor, "1", LABEL, "`time_over_anchor` of that row")
+    D(F32, code_time_over_anchor, "1", LABEL, "`time_over_anchor` of that row")                    \
+    D(F32, code_rounds_time_ns, "ns", LABEL,                                                       \
+      "`rounds_time_ns` of that row: the label's time over all rounds")
 /* clang-format on */
 
 #endif

@@ -12,7 +12,6 @@
 #define VISITS_ERROR   0.80 /* of the guess what a problem's visits take */
 #define BUILDS_ERROR   0.30
 #define WIDTH          1.645 /* 90 % of a normal distribution */
-#define LAST_VISIT     0.30  /* of a problem's visits: what one that has had all may still need */
 #define BEGUN_PART     0.5   /* of its visits a problem has had that is not settled, on average */
 #define GUESS_PROBLEMS 2.0   /* that the guess of their visits is worth */
 #define INSTANCE_S     1.5   /* a compiler, per instance */
@@ -62,14 +61,31 @@ struct ks_eta_time ks_eta_left(const struct ks_eta *e, const struct ks_eta_work 
                                  .high_s = left_s * factor + w->builds_s * builds };
 }
 
-double ks_eta_visits_mean_s(double guess_s, double spent_s, uint32_t n_ended, uint32_t n_begun)
+static double first_guess(const struct ks_eta_visits *v)
 {
-    return (GUESS_PROBLEMS * guess_s + spent_s) / (GUESS_PROBLEMS + n_ended + BEGUN_PART * n_begun);
+    return v->n_guess > 0 ? v->guess / v->n_guess : 0;
 }
 
-double ks_eta_visits_s(double mean_s, double spent_s)
+/* First visits that all visits of a problem are worth. */
+static double over_first(const struct ks_eta_visits *v)
 {
-    return fmax(mean_s - spent_s, LAST_VISIT * mean_s);
+    double first = GUESS_PROBLEMS * first_guess(v) + v->ended_first + BEGUN_PART * v->open_first;
+
+    return first > 0 ? (GUESS_PROBLEMS * v->guess + v->ended + v->open) / first : 0;
+}
+
+double ks_eta_visits_of(const struct ks_eta_visits *v, double cells_s)
+{
+    const double known_s = GUESS_PROBLEMS * v->usual_cells_s + v->cells_s;
+
+    return known_s > 0
+               ? over_first(v) * (GUESS_PROBLEMS * first_guess(v) + v->first) * (cells_s / known_s)
+               : 0;
+}
+
+double ks_eta_visits_left(const struct ks_eta_visits *v, double first, double spent, double next)
+{
+    return fmax(over_first(v) * first - spent, next);
 }
 
 double ks_eta_builds_s(uint32_t n, uint32_t n_done, double elapsed_s, uint32_t n_parallel)

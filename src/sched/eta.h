@@ -34,11 +34,24 @@ struct ks_eta_time {
 };
 struct ks_eta_time ks_eta_left(const struct ks_eta *e, const struct ks_eta_work *w);
 
-/* Seconds of visits that a problem needs. guess_s: before any was seen; spent_s: what the problems
- * have had whose visits have ended, and those that have had some. The latter will need more. */
-double ks_eta_visits_mean_s(double guess_s, double spent_s, uint32_t n_ended, uint32_t n_begun);
-/* Seconds of visits that a problem still needs when it has had spent_s and problems need mean_s. */
-double ks_eta_visits_s(double mean_s, double spent_s);
+/* What visits problems need: in seconds, or in any other unit that all fields share. Round 0 says
+ * how large the first visit of a problem is: it has all that lie within the noise of the best. How
+ * many times that all of its visits take is learnt from the problems whose visits have ended. */
+struct ks_eta_visits {
+    double guess, n_guess; /* before anything is known: all visits of a problem, and their number */
+    double first;          /* first visits of the problems whose round 0 is complete, summed; a
+                              problem that needs no visit has 0 */
+    double cells_s;        /* that round 0 took so far, of all problems */
+    double usual_cells_s;  /* and takes of a usual problem */
+    double ended, ended_first; /* problems whose visits have ended: all visits; first ones */
+    double open, open_first;   /* those that have had visits and need more: visits so far; first */
+};
+/* All visits of problems whose round 0 will take cells_s: problems differ in how many instances
+ * they have, and how long these take. */
+double ks_eta_visits_of(const struct ks_eta_visits *v, double cells_s);
+/* What a problem still needs that has had `spent`; its first visit takes `first`, the next one
+ * `next`. */
+double ks_eta_visits_left(const struct ks_eta_visits *v, double first, double spent, double next);
 /* Wall seconds until n instances are built, of which n_done took elapsed_s; before any is done a
  * guess for n_parallel compilers. */
 double ks_eta_builds_s(uint32_t n, uint32_t n_done, double elapsed_s, uint32_t n_parallel);

@@ -105,7 +105,7 @@ void ks_sched_left(const struct ks_sched *s, struct ks_sched_left *out)
     untouched_s *= share_run(s) * share;
     if (n_untouched)
         error = sqrt(ALIKE * problem_variance(s) * (1 / (2.0 + s->n_off) + 1.0 / n_untouched));
-    *out = (struct ks_sched_left){ .cells_s = untouched_s + open_s };
+    *out = (struct ks_sched_left){ .cells_s = untouched_s + open_s, .done_s = s->spent_s };
     if (out->cells_s > 0)
         out->error = sqrt(square(error * untouched_s) + square(OPEN_ERROR * open_s)) / out->cells_s;
 }

@@ -361,6 +361,20 @@ int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance,
     return 0;
 }
 
+int ks_sched_reopen_alone(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance,
+                          struct ks_err *err)
+{
+    const bool was_done = ks_sched_is_done(s, i_problem, i_instance);
+    int rc = ks_sched_reopen(s, i_problem, i_instance, err);
+    struct active *a = s->problems[i_problem].a;
+    if (rc < 0 || !was_done || !a)
+        return rc;
+    a->mark[i_instance] = (uint8_t)(a->mark[i_instance] % MARK_LOSS + KS_LOSSES_ALONE * MARK_LOSS);
+    ks_sched_set_state(s, a, i_instance, CELL_ALONE);
+    ks_sched_update(s, a);
+    return 0;
+}
+
 void ks_sched_counts(const struct ks_sched *s, struct ks_sched_counts *out)
 {
     *out = (struct ks_sched_counts){

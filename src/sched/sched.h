@@ -111,6 +111,12 @@ bool ks_sched_lease_end(struct ks_sched *s, uint64_t lease);
 int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance,
                     struct ks_err *err);
 
+/* The same of a cell that was in flight at KS_LOSSES_ALONE losses, in visits: it is leased alone,
+ * after all others, and one more loss makes its outcome worker_lost. A cell that is not done stays
+ * as it is. */
+int ks_sched_reopen_alone(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance,
+                          struct ks_err *err);
+
 /* A visit: work of one problem beside its cells, in a block of its own. The scheduler knows of it
  * what is said here, and gives it as one lease (is_visit) that opens and closes its block.
  *
@@ -127,6 +133,8 @@ struct ks_visit {
 /* One visit per problem at a time: the next one after ks_sched_lease_end of the one before. A visit
  * whose device is lost or overdue before that is given again. KS_ENOMEM. */
 int ks_sched_visit(struct ks_sched *s, const struct ks_visit *v, struct ks_err *err);
+/* How often a rank was lost that held a visit of the problem; counts to 255. */
+uint32_t ks_sched_visit_losses(const struct ks_sched *s, uint32_t i_problem);
 /* Visits that will be asked for later are expected to take so many device seconds in all. */
 void ks_sched_expect_visits(struct ks_sched *s, double expected_s);
 /* No cell of the problem is to be given or in flight. False before it is opened. */
@@ -147,6 +155,7 @@ void ks_sched_counts(const struct ks_sched *s, struct ks_sched_counts *out);
  * instance refuses the problem, as did so far. */
 struct ks_sched_left {
     double cells_s; /* device seconds */
+    double done_s;  /* of the cells that are done, as was told */
     double error;   /* standard error of its logarithm */
 };
 void ks_sched_left(const struct ks_sched *s, struct ks_sched_left *out);

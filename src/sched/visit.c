@@ -53,6 +53,11 @@ int ks_sched_visit(struct ks_sched *s, const struct ks_visit *v, struct ks_err *
     return 0;
 }
 
+uint32_t ks_sched_visit_losses(const struct ks_sched *s, uint32_t i_problem)
+{
+    return s->problems[i_problem].n_visit_losses;
+}
+
 void ks_sched_expect_visits(struct ks_sched *s, double expected_s)
 {
     s->expected_visits_s = expected_s;

@@ -110,7 +110,7 @@ class Raw:
         return statistics.median(formula({k: v[i] for k, v in keys.items()}) for i in range(n))
 
     def n(self, bench, key):
-        return len(self.of[bench][key])
+        return len(self.of[bench].get(key, []))
 
 
 def row(name, n, value, peer, ratio, goal, is_met):

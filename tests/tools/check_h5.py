@@ -170,7 +170,8 @@ code = [v if text(v["outcome_text"]) != "aliased" else
         for v in mine]
 same([r["code_outcome"] for r in rows], [text(c["outcome_text"]) if c is not None else "" for c in code],
      "code_outcome is that of the row an alias points to")
-for column, field in (("code_time_median_ns", "time_median_ns"), ("code_time_over_anchor", "time_over_anchor")):
+for column, field in (("code_time_median_ns", "time_median_ns"), ("code_time_over_anchor", "time_over_anchor"),
+                      ("code_rounds_time_ns", "rounds_time_ns")):
     same([r[column] and np.float32(r[column]) for r in rows],
          [c[field] if c is not None and c[field] != -1 else "" for c in code],
          f"{column} is {field} of the row an alias points to")

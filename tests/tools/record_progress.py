@@ -14,6 +14,7 @@ TEXT says what sweep it was. Needs h5py. The trace is text, times from when meas
     problem FLOPS BYTES WIDTH N_SETTLED   one line per problem; WIDTH: channels per group, 0 = one
                                           group; N_SETTLED: cells that are refused before a worker
                                           has them
+    contenders PROBLEM N TIMING_MS        of its first visit; the time of their samples in round 0
     cells MS RANK PROBLEM N N_TIMED WALL_MS     N cells have their outcome, N_TIMED of them a time
     visit MS RANK PROBLEM N WALL_MS             N measurements of visits
     end MS
@@ -100,10 +101,25 @@ def events(rows):
     return sorted(g.line() for g in groups)
 
 
+def put_contenders(rows):
+    timing, first = {}, {}
+    for row in rows:
+        key = (row["problem"], row["kernel"])
+        if row["role"] != 0 or row["outcome_text"] != b"ok":
+            continue
+        if row["round_index"] == 0:
+            timing[key] = row["timing_ns"] / 1e6  # of the newest attempt
+        if row["round_index"] == 1:
+            first.setdefault(row["problem"], set()).add(key)
+    for problem in sorted(first):
+        ms = sum(timing[key] for key in first[problem])
+        print(f"contenders {problem} {len(first[problem])} {ms:.0f}")
+
+
 def rows_of(f):
     a = f["attempts"][:]
     names = ["mpi_rank", "problem", "kernel", "attempt", "role", "round_index", "outcome_text",
-             "wall_ns", "pid"]
+             "wall_ns", "timing_ns", "pid"]
     rows = np.empty(len(a), dtype=[(n, a.dtype[n]) for n in names] +
                     [("end", "i8"), ("is_last", "?")])
     for n in names:
@@ -123,6 +139,7 @@ def main():
     with h5py.File(sys.argv[1], "r") as f:
         put_head(f, sys.argv[2])
         rows = rows_of(f)
+    put_contenders(rows)
     lines = events(rows)
     print("devices", len({r["mpi_rank"] for r in rows if r["wall_ns"] > 1_000_000}))
     for _, line in lines:

@@ -398,6 +398,8 @@ static void finish_cell(struct sim *m, uint32_t i)
     uint64_t k = m->grid->instances[l->cells[r->at].i_instance].id;
     uint32_t attempt = l->cells[r->at].attempt + r->is_again;
     const uint32_t round = l->cells[r->at].round;
+    if (sim_dies(m, i))
+        return;
     if (round && dice(m) < m->plan.dirty) {
         assert_int_equal(sim_done(m, i, p, k, attempt, KS_O_OK, KS_FL_CONTAMINATED, NULL), 0);
         r->at++;

@@ -21,6 +21,13 @@ enum { SIM_RANKS = 20, SIM_HOSTS = 12, SIM_UNITS = 24, SIM_INSTANCES = 260, SIM_
 
 enum sim_state { SIM_ASLEEP, SIM_HERE, SIM_SILENT, SIM_DEAD, SIM_LEFT };
 
+enum sim_deadly {
+    SIM_HARMLESS,
+    SIM_KILLS,        /* the rank that measures it again, in a visit or in a further attempt */
+    SIM_KILLS_VISITS, /* in visits only */
+    SIM_BREAKS_VISITS /* crashes there, and the canary says that the device is bad */
+};
+
 struct sim_rank {
     enum sim_state state;
     uint32_t host, local, n_local;
@@ -89,6 +96,7 @@ struct sim {
     uint8_t fails_as[SIM_INSTANCES];    /* this outcome, on every device; 0: does not */
     uint8_t flags[SIM_INSTANCES];       /* of its failures, beside unconfirmed: shifted by 8 */
     uint8_t fails_later[SIM_INSTANCES]; /* crashes in this round, at its first attempt; 0: never */
+    uint8_t deadly[SIM_INSTANCES];      /* enum sim_deadly */
     double time_ns[SIM_INSTANCES];      /* of records; 0: they have no samples */
     double noise;       /* of a record's time, relative: that of its block and its own */
     double lucky;       /* by so much of its time the first of its three samples is shorter */
@@ -119,6 +127,8 @@ uint64_t sim_now(void);
  * its samples. */
 void sim_check_visit(const struct sim *m, const struct ks_msg_lease *l);
 void sim_put_place(const struct sim *m, uint32_t rank, struct ks_record *r);
+/* The cell in hand is deadly: the rank, or its device, is gone. */
+bool sim_dies(struct sim *m, uint32_t rank);
 /* A frame of two numbers from a rank. */
 int sim_send(struct sim *m, uint32_t rank, uint16_t type, uint64_t a, uint64_t b,
              struct ks_err *err);

@@ -80,3 +80,33 @@ void sim_put_place(const struct sim *m, uint32_t rank, struct ks_record *r)
     put_place(m, rank, r);
     put_samples(m, ks_mix64(life << 32 ^ lease), r);
 }
+
+/* What its agent says: the failure, its leases, that its canary failed. */
+static void break_device(struct sim *m, uint32_t rank, const struct ks_msg_lease *l, uint32_t at)
+{
+    struct sim_rank *r = &m->ranks[rank];
+    const uint64_t problem = ks_problem_table_id(&m->grid->problems, l->i_problem);
+    assert_int_equal(sim_done(m, rank, problem, m->grid->instances[l->cells[at].i_instance].id,
+                              l->cells[at].attempt, KS_O_CRASHED, KS_FL_UNCONFIRMED, NULL),
+                     0);
+    r->is_broken = true;
+    for (uint32_t k = 0; k < r->n_leases; k++)
+        assert_int_equal(sim_send(m, rank, KS_F_MSG_LEASE_END, r->leases[k].lease, 0, NULL), 0);
+    r->n_leases = r->at = 0;
+    assert_int_equal(sim_send(m, rank, KS_F_MSG_BYE, 1, 1, NULL), 0);
+}
+
+bool sim_dies(struct sim *m, uint32_t rank)
+{
+    struct sim_rank *r = &m->ranks[rank];
+    const struct ks_msg_lease l = r->leases[0];
+    const uint32_t how = m->deadly[l.cells[r->at].i_instance];
+    const bool is_again = l.n_visit || (how == SIM_KILLS && l.cells[r->at].attempt > 1);
+    if (how == SIM_HARMLESS || !is_again)
+        return false;
+    if (how == SIM_BREAKS_VISITS)
+        break_device(m, rank, &l, r->at);
+    else
+        r->state = SIM_DEAD;
+    return true;
+}

@@ -460,9 +460,13 @@ static void test_canary(void **state)
                               CLOSE(3),
           4, ANY },
         { "wrong twice", "ok_a crash ok_b", "wrong", 0,
-          OPEN DONE(ok_a) "event worker_death\nevent quarantine\nend 1\n", 3, ANY },
+          OPEN DONE(ok_a) "event worker_death\ndone crash a1 crashed(11)\n"
+                          "event quarantine\nend 1\n",
+          3, ANY },
         { "dead twice", "ok_a crash ok_b", "dead", 0,
-          OPEN DONE(ok_a) "event worker_death\nevent quarantine\nend 1\n", 3, 3 },
+          OPEN DONE(ok_a) "event worker_death\ndone crash a1 crashed(11)\n"
+                          "event quarantine\nend 1\n",
+          3, 3 },
     };
     run_rows(rows, N_ROWS(rows));
 }

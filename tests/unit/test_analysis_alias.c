@@ -66,6 +66,25 @@ static void check_csv(const char *csv, int line, const char *const *want)
     }
 }
 
+/* The time over rounds of line `line` is that of the code of lines from..to; 0: there is none. */
+static void check_rounds(const char *csv, int line, int from, int to)
+{
+    char want[128] = "", median[128], got[128];
+
+    if (line) {
+        akit_cell(csv, line, "rounds_time_ns", want, sizeof(want));
+        akit_cell(csv, line, "time_median_ns", median, sizeof(median));
+        assert_true(want[0] && strcmp(want, median) != 0);
+    }
+    for (int i = from; i <= to; i++) {
+        akit_cell(csv, i, "code_rounds_time_ns", got, sizeof(got));
+        assert_string_equal(got, want);
+        if (i != line)
+            akit_cell(csv, i, "rounds_time_ns", got, sizeof(got));
+        assert_true(i == line || !got[0]);
+    }
+}
+
 /* An alias has no times of its own, and those of its code in columns of their own. */
 static void tables_tell_code_from_instance(void **state)
 {
@@ -88,6 +107,10 @@ static void tables_tell_code_from_instance(void **state)
     akit_csv(p, KS_COLUMNS_V2, &csv);
     for (int i = 0; i < 10; i++)
         check_csv(ks_buf_text(&csv), i + 1, want[i]);
+    check_rounds(ks_buf_text(&csv), 1, 1, 2);
+    check_rounds(ks_buf_text(&csv), 3, 3, 4);
+    check_rounds(ks_buf_text(&csv), 5, 5, 5);
+    check_rounds(ks_buf_text(&csv), 0, 6, 7);
     akit_cell(ks_buf_text(&csv), 1, "instance_id", id, sizeof(id));
     akit_cell(ks_buf_text(&csv), 2, "representative_id", alias, sizeof(alias));
     assert_string_equal(id, alias);

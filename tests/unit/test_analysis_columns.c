@@ -364,7 +364,8 @@ static void old_names_stay_readable(void **state)
 {
     const struct place *p = *state;
     struct place old = *p;
-    static const char *const later[] = { "rounds_time_ns", "rounds_statistic", "time_share" };
+    static const char *const later[] = { "rounds_time_ns", "rounds_statistic", "time_share",
+                                         "code_rounds_time_ns" };
     struct ks_buf golden, file, csv[2];
 
     skit_run(p->dir[0], 3, 4, 9, 5, 2);

@@ -31,6 +31,7 @@ struct trace {
     struct ks_job job;
     uint32_t n_settled[PROBLEMS]; /* cells of it that are refused before a worker has them */
     double cost_s[PROBLEMS], end_s, visits_end_s[PROBLEMS]; /* of a problem's last visit; 0: none */
+    double first_s[PROBLEMS]; /* of its first visit, as round 0 lets expect; 0: it has none */
     struct event event[EVENTS];
 };
 struct replay {
@@ -38,7 +39,7 @@ struct replay {
     struct ks_sched *s;
     struct ks_eta eta;
     double last_s[RANKS], spent_s[PROBLEMS], guess_s;
-    uint32_t next[PROBLEMS], n_raced;
+    uint32_t next[PROBLEMS], n_raced, n_visits[PROBLEMS];
     double ratio[TENTHS];
     bool is_within[TENTHS]; /* the interval */
 };
@@ -75,6 +76,18 @@ static bool take_problem(const char *line, struct trace *t)
     return true;
 }
 
+static bool take_contenders(const char *line, struct trace *t)
+{
+    uint32_t problem, n;
+    double timing_ms;
+
+    if (sscanf(line, "contenders %" SCNu32 " %" SCNu32 " %lf", &problem, &n, &timing_ms) != 3)
+        return false;
+    assert_true(problem < t->n_problems);
+    t->first_s[problem] = ks_cost_visit_s(&t->job.measure, 2 * n, 2 * timing_ms * 1e-3);
+    return true;
+}
+
 static bool take_event(const char *line, struct trace *t)
 {
     struct event e = { .n = 0 };
@@ -92,6 +105,8 @@ static bool take_event(const char *line, struct trace *t)
     assert_true(t->n_events < EVENTS && e.rank < RANKS && e.problem < t->n_problems);
     e.at_s = at_ms * 1e-3;
     e.wall_s = wall_ms * 1e-3;
+    if (e.is_visit && t->first_s[e.problem] <= 0) /* recorded without them */
+        t->first_s[e.problem] = e.wall_s;
     if (e.is_visit)
         t->visits_end_s[e.problem] = e.at_s;
     t->event[t->n_events++] = e;
@@ -125,7 +140,8 @@ static struct trace *read_trace(const char *name)
         fail_msg("%s", path);
     while (fgets(line, sizeof(line), f))
         if (line[0] != '#' && !take_event(line, t) && !take_problem(line, t) &&
-            !take_measure(line, &t->job) && !take_backend(line, &t->job) && !take_number(line, t))
+            !take_contenders(line, t) && !take_measure(line, &t->job) &&
+            !take_backend(line, &t->job) && !take_number(line, t))
             fail_msg("%s: %s", path, line);
     fclose(f);
     assert_true(t->n_events > 50 && t->end_s > 30);
@@ -177,35 +193,61 @@ static void take(struct replay *r, const struct event *e)
         return;
     }
     r->spent_s[e->problem] += e->wall_s;
+    r->n_visits[e->problem]++;
     r->n_raced += e->at_s >= r->t->visits_end_s[e->problem];
 }
 
-static double mean_visits_s(const struct replay *r)
+/* What the coordinator knows of visits at that time. */
+static struct ks_eta_visits visits_at(const struct replay *r, double now_s)
 {
-    uint32_t n_begun = 0;
-    double spent_s = 0;
+    const struct trace *t = r->t;
+    struct ks_eta_visits v = { .guess = r->guess_s, .n_guess = ks_cost_n_visits(&t->job) };
+    struct ks_sched_left left;
 
-    for (uint32_t i = 0; i < r->t->n_problems; i++) {
-        spent_s += r->spent_s[i];
-        n_begun += r->spent_s[i] > 0;
+    ks_sched_left(r->s, &left);
+    v.cells_s = left.done_s;
+    v.usual_cells_s = (left.cells_s + left.done_s) / t->n_problems;
+    for (uint32_t i = 0; i < t->n_problems; i++) {
+        const bool is_over = t->visits_end_s[i] <= now_s;
+
+        if (!ks_sched_is_complete(r->s, i))
+            continue;
+        v.first += t->first_s[i];
+        *(is_over ? &v.ended : &v.open) += r->spent_s[i];
+        if (r->n_visits[i])
+            *(is_over ? &v.ended_first : &v.open_first) += t->first_s[i];
     }
-    return ks_eta_visits_mean_s(r->guess_s, spent_s, r->n_raced, n_begun - r->n_raced);
+    return v;
+}
+
+static double visits_left_s(const struct replay *r, double now_s)
+{
+    const struct trace *t = r->t;
+    const struct ks_eta_visits v = visits_at(r, now_s);
+    struct ks_sched_left left;
+    double sum;
+
+    ks_sched_left(r->s, &left);
+    sum = ks_eta_visits_of(&v, left.cells_s);
+    for (uint32_t i = 0; t->job.rounds.max > 1 && i < t->n_problems; i++) {
+        const uint32_t n = r->n_visits[i];
+        const double next_s = n ? r->spent_s[i] / n : t->first_s[i];
+
+        if (ks_sched_is_complete(r->s, i) && t->visits_end_s[i] > now_s)
+            sum += ks_eta_visits_left(&v, t->first_s[i], r->spent_s[i], next_s);
+    }
+    return sum;
 }
 
 static struct ks_eta_time left_at(const struct replay *r, double now_s)
 {
     struct ks_eta_work w = { .n_devices = r->t->n_devices, .n_raced = r->n_raced };
-    const double mean_s = mean_visits_s(r);
     struct ks_sched_left left;
 
     ks_sched_left(r->s, &left);
     w.cells_s = left.cells_s;
     w.error = left.error;
-    for (uint32_t i = 0; r->t->job.rounds.max > 1 && i < r->t->n_problems; i++)
-        if (!ks_sched_is_complete(r->s, i))
-            w.visits_s += mean_s;
-        else if (r->t->visits_end_s[i] > now_s)
-            w.visits_s += ks_eta_visits_s(mean_s, r->spent_s[i]);
+    w.visits_s = visits_left_s(r, now_s);
     for (uint32_t i = 0; i < w.n_devices; i++)
         w.since_s += now_s - r->last_s[i];
     return ks_eta_left(&r->eta, &w);
@@ -231,8 +273,8 @@ static void run(struct replay *r, const struct trace *t)
 
 static void test_recorded_sweeps(void **state)
 {
-    static const char *const names[] = { "one_rank", "two_ranks", "busy",     "visits",
-                                         "h100",     "h100_fast", "h100_last" };
+    static const char *const names[] = { "one_rank", "two_ranks", "busy",      "visits",   "layers",
+                                         "layers_2", "h100",      "h100_fast", "h100_last" };
     uint32_t n = 0, n_good = 0, n_within = 0;
 
     (void)state;
@@ -308,6 +350,32 @@ static void test_interval(void **state)
     assert_true(late.high_s / late.low_s < 1.5);
 }
 
+static void test_visits(void **state)
+{
+    /* a guess of 4 visits of 10 s each in problems of 20 s; 8 problems needed 30 s of visits each,
+     * of which 15 were the first; of 10 others each needs one of 5 s at first, half have had two */
+    struct ks_eta_visits v = { .guess = 40, .n_guess = 4, .usual_cells_s = 20 };
+    const double eps = 1e-9;
+
+    (void)state;
+    assert_true(fabs(ks_eta_visits_of(&v, 20) - 40) < eps);
+    assert_true(fabs(ks_eta_visits_of(&v, 5) - 10) < eps); /* a quarter of the cells */
+    assert_true(fabs(ks_eta_visits_left(&v, 10, 0, 10) - 40) < eps);
+    assert_true(fabs(ks_eta_visits_left(&v, 10, 35, 8) - 8) < eps); /* the next one at least */
+    assert_true(fabs(ks_eta_visits_left(&v, 0, 1e9, 0)) < eps);     /* never negative */
+    v.cells_s = 18 * 20;
+    v.first = 8 * 15 + 10 * 5;
+    v.ended = 8 * 30;
+    v.ended_first = 8 * 15;
+    v.open = 5 * 10;
+    v.open_first = 5 * 5;
+    /* (2 x 40 + 240 + 50) / (2 x 10 + 120 + 12.5) first visits, of (20 + 170) / 20 each */
+    assert_true(fabs(ks_eta_visits_of(&v, 20) - 370 / 152.5 * 9.5) < eps);
+    assert_true(fabs(ks_eta_visits_left(&v, 5, 0, 5) - 370 / 152.5 * 5) < eps);
+    v = (struct ks_eta_visits){ .cells_s = 3 }; /* none asked for */
+    assert_true(ks_eta_visits_of(&v, 9) <= 0 && ks_eta_visits_left(&v, 0, 0, 0) <= 0);
+}
+
 static void test_builds(void **state)
 {
     (void)state;
@@ -321,9 +389,8 @@ static void test_builds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recorded_sweeps),
-        cmocka_unit_test(test_formula),
-        cmocka_unit_test(test_interval),
+        cmocka_unit_test(test_recorded_sweeps), cmocka_unit_test(test_formula),
+        cmocka_unit_test(test_interval),        cmocka_unit_test(test_visits),
         cmocka_unit_test(test_builds),
     };
 

@@ -41,6 +41,7 @@ static struct ks_progress *some(void)
                                .left_s = 300,
                                .low_s = 200,
                                .high_s = 450,
+                               .visited_each = 12.5,
                                .n_shown = 1,
                                .n_failures = 8 };
     p->outcome[KS_O_OK] = 48;
@@ -191,6 +192,7 @@ static void test_file(void **state)
     assert_memory_equal(got->outcome, p->outcome, sizeof(p->outcome));
     assert_int_equal(got->n_done, 51);
     assert_true((int)(got->left_s + 0.5) == 300 && got->is_measuring && got->has_visits);
+    assert_true((int)(got->visited_each * 2 + 0.5) == 25);
     assert_string_equal(got->device[0].host, "node\n1");
     assert_true(got->failure[4].problem == 0xfedcba9876543210 && got->failure[4].instance == 4);
     assert_string_equal(got->failure[4].reason, p->failure[4].reason);

@@ -223,13 +223,53 @@ static void test_leaves_block(void **state)
     ks_sched_destroy(s);
 }
 
+/* Losses in visits are counted; then cells run alone, and the next loss is the last. */
+static void test_losses(void **state)
+{
+    (void)state;
+    struct ks_sched *s = make(&t, 1, 3, 20, ones);
+    uint32_t condemned[KS_LEASE_CELLS][2];
+    struct ks_lease l;
+    add(s, 0);
+    measure(s, 0, 0, 0);
+    for (uint32_t i = 1; i < 5; i++)
+        add(s, i);
+    ask(s, 0, 0, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        l = next(s, i, 1);
+        is_visit(&l, 0);
+        assert_int_equal(ks_sched_visit_losses(s, 0), i);
+        assert_int_equal(ks_sched_device_lost(s, i, true, condemned, KS_LEASE_CELLS), 0);
+    }
+    assert_int_equal(ks_sched_visit_losses(s, 0), KS_LOSSES_ALONE);
+    l = next(s, 2, 2);
+    is_visit(&l, 0);
+    assert_true(ks_sched_lease_end(s, l.id)); /* the caller does without */
+    assert_int_equal(ks_sched_reopen_alone(s, 0, 1, NULL), 0);
+    assert_int_equal(ks_sched_reopen_alone(s, 0, 2, NULL), 0);
+    assert_false(ks_sched_is_complete(s, 0));
+    for (uint32_t i = 0; i < 2; i++) {
+        l = next(s, 2 + i, 3);
+        assert_true(l.is_alone && l.n == 1 && l.i_instance[0] == 1 + i);
+        must_not_lease(s, 4, INFINITY, KS_SCHED_WAIT); /* one at a time */
+        if (i == 0)
+            finish(s, &l);
+    }
+    assert_int_equal(ks_sched_device_lost(s, 3, true, condemned, KS_LEASE_CELLS), 1);
+    assert_true(condemned[0][0] == 0 && condemned[0][1] == 2);
+    ks_sched_done(s, 0, 2, KS_NO_DEVICE, 0);
+    assert_true(ks_sched_is_complete(s, 0));
+    assert_int_equal(ks_sched_visit_losses(s, 0), KS_LOSSES_ALONE); /* that was no visit */
+    ks_sched_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_due),          cmocka_unit_test(test_gap_shrinks),
         cmocka_unit_test(test_other_device), cmocka_unit_test(test_any_device),
         cmocka_unit_test(test_time),         cmocka_unit_test(test_fits),
-        cmocka_unit_test(test_leaves_block),
+        cmocka_unit_test(test_leaves_block), cmocka_unit_test(test_losses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* test_coord_race_losses.c - visits that cost ranks and devices, in virtual time, and what is still
+ * expected of visits. */
+#include "coord_bench_race.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+static struct sim *m;
+
+static int set_up(void **state)
+{
+    m = sim_allocate(state);
+    return m ? 0 : -1;
+}
+
+static const struct sim_plan one = { .n_ranks = 1, .n_hosts = 1 };
+static const struct sim_plan many = { .n_ranks = 8, .n_hosts = 1 }; /* rank 0 does not measure */
+
+/* ---- visits that kill ---- */
+
+static uint32_t n_gone(void)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->plan.n_ranks; i++)
+        n += m->ranks[i].state == SIM_DEAD || m->ranks[i].is_broken;
+    return n;
+}
+
+static void run_deadly(enum sim_deadly how, uint32_t n_problems)
+{
+    sim_open_planted(m, &many, n_problems, 5);
+    m->deadly[1] = (uint8_t)how;
+    sim_coordinate(m, NULL);
+    sim_run(m, 300);
+    assert_string_equal(ks_coord_reason(m->coord), "complete");
+    assert_int_equal(ks_coord_n_pending(m->coord), 0);
+}
+
+/* Two ranks are lost in its visits and one in which it runs alone: it is no label any more. */
+static void test_killer_is_convicted(void **state)
+{
+    (void)state;
+    run_deadly(SIM_KILLS, 1);
+    assert_int_equal(n_gone(), KS_LOSSES_FINAL);
+    assert_int_equal(sim_cell(m, 0, 1)->outcome, KS_O_WORKER_LOST);
+    assert_int_equal(sim_cell(m, 0, 1)->attempt, 2);
+    assert_int_equal(sim_cell(m, 0, 4)->outcome, KS_O_OK);
+    assert_int_equal(sim_raced(m, 0)->race_label, m->grid->instances[4].id);
+    assert_true(sim_raced(m, 0)->race_stop && sim_raced(m, 0)->race_stop != KS_RACE_CUT &&
+                sim_raced(m, 0)->race_stop != KS_RACE_NOISY);
+    sim_close(m);
+}
+
+/* Alone its instances do no harm: the third loss ends the visits, the label stays. */
+static void test_visits_that_kill_end(void **state)
+{
+    (void)state;
+    run_deadly(SIM_KILLS_VISITS, 1);
+    assert_int_equal(n_gone(), KS_LOSSES_FINAL);
+    assert_int_equal(sim_cell(m, 0, 1)->outcome, KS_O_OK);
+    assert_int_equal(sim_cell(m, 0, 1)->attempt, 2);
+    assert_int_equal(sim_raced(m, 0)->race_stop, KS_RACE_NOISY);
+    assert_int_equal(sim_raced(m, 0)->race_label, m->grid->instances[1].id);
+    sim_close(m);
+}
+
+/* Its failure is recorded, so the second device reproduces it. */
+static void test_broken_devices(void **state)
+{
+    (void)state;
+    run_deadly(SIM_BREAKS_VISITS, 1);
+    assert_int_equal(n_gone(), 2);
+    assert_int_equal(sim_cell(m, 0, 1)->outcome, KS_O_CRASHED);
+    assert_false(sim_cell(m, 0, 1)->flags & KS_FL_UNCONFIRMED);
+    assert_int_equal(sim_raced(m, 0)->race_label, m->grid->instances[4].id);
+    sim_close(m);
+}
+
+/* ---- later lives ---- */
+
+/* Everything is contaminated: three visits, however many lives they take. */
+static void test_futile_visits_of_earlier_lives(void **state)
+{
+    (void)state;
+    static const struct sim_plan noisy = { .n_ranks = 1, .n_hosts = 1, .dirty = 1000 };
+    struct sim_visit v[SIM_VISITS];
+    sim_open_planted(m, &noisy, 1, 5);
+    sim_coordinate(m, NULL);
+    while (!sim_has_visits(m, 0, 3)) /* the third one is cut */
+        sim_turn(m);
+    assert_int_equal(ks_coord_drain(m->coord, "test", NULL), 0);
+    sim_run(m, 60);
+    assert_int_equal(sim_raced(m, 0)->race_stop, KS_RACE_CUT);
+    sim_resume(m, 0);
+    sim_run(m, 60);
+    assert_int_equal(sim_visits(m, v), 1);
+    assert_int_equal(sim_raced(m, 0)->race_stop, KS_RACE_NOISY);
+    sim_close(m);
+}
+
+/* One instance is left, but the pilots of the first problem have had one visit of two. */
+static void test_one_is_left_at_the_limit(void **state)
+{
+    (void)state;
+    struct sim_visit v[SIM_VISITS];
+    sim_open_planted(m, &one, 1, 5);
+    m->time_ns[4] = 3e6;
+    m->grid->job.rounds.max = 2;
+    sim_coordinate(m, NULL);
+    sim_run(m, 60);
+    assert_int_equal(sim_visits(m, v), 1);
+    assert_int_equal(sim_raced(m, 0)->race_stop, KS_RACE_ALONE);
+    sim_resume(m, 0); /* it is settled */
+    sim_run(m, 60);
+    assert_int_equal(sim_visits(m, v), 0);
+    sim_close(m);
+}
+
+/* ---- what is expected ---- */
+
+static struct ks_visits_left left(void)
+{
+    struct ks_visits_left l;
+    ks_coord_visits_left(m->coord, &l);
+    assert_true(l.n >= 0 && l.n_measured >= 0 && l.device_s >= 0 && l.each >= 0);
+    assert_true(l.later_s > -1e-9 && l.later_s <= l.device_s + 1e-9);
+    return l;
+}
+
+static size_t n_given(void)
+{
+    struct sim_visit v[SIM_VISITS];
+    return sim_visits(m, v);
+}
+
+/* With all round 0 done it falls from visit to visit, and is what visits then take. */
+static void test_expected_falls(void **state)
+{
+    (void)state;
+    struct ks_ledger_counts n;
+    uint64_t n_before;
+    double last, first;
+    uint32_t n_rises = 0, n_visits = 0;
+    sim_open_planted(m, &one, 8, 3);
+    m->grid->job.rounds.gap_s = 100;
+    sim_coordinate(m, NULL);
+    assert_true(left().n_measured > 0);
+    while (m->coord->races.n_begun + m->coord->races.n_ended < 8)
+        sim_turn(m);
+    ks_ledger_counts(m->ledger, &n);
+    n_before = n.n_visit_records;
+    first = last = left().n_measured;
+    while (!ks_coord_is_over(m->coord)) {
+        const size_t had = n_given();
+        sim_turn(m);
+        if (n_given() == had)
+            continue;
+        n_visits++;
+        n_rises += left().n_measured > last;
+        last = left().n_measured;
+    }
+    ks_ledger_counts(m->ledger, &n);
+    print_message("expected %.0f measurements, %llu were needed; it rose at %u of %u visits\n",
+                  first, (unsigned long long)(n.n_visit_records - n_before), n_rises, n_visits);
+    assert_true(n_visits >= 8 && n_rises == 0);
+    assert_true(fabs(log(first / (double)(n.n_visit_records - n_before))) < log(2.2));
+    assert_true(left().device_s <= 0 && left().n_measured <= 0 && left().n <= 0);
+    sim_close(m);
+}
+
+/* What a problem has had of its visits no longer remains, in this life or in the next one, which
+ * knows how many contenders there are as soon as it has looked at its problems. */
+static void test_expected_after_resuming(void **state)
+{
+    (void)state;
+    struct ks_visits_left before, at_once, after;
+    sim_open_planted(m, &one, 8, 3);
+    m->noise = 0.01;
+    sim_coordinate(m, NULL);
+    while (!sim_has_visits(m, 0, 16))
+        sim_turn(m);
+    assert_int_equal(ks_coord_drain(m->coord, "test", NULL), 0);
+    sim_run(m, 60);
+    before = left();
+    sim_resume(m, 0);
+    at_once = left();
+    while (!n_given())
+        sim_turn(m);
+    after = left();
+    print_message(
+        "%.0f measurements before, %.0f when resumed, then %.0f; %.2f s, %.2f s, %.2f s\n",
+        before.n_measured, at_once.n_measured, after.n_measured, before.device_s, at_once.device_s,
+        after.device_s);
+    assert_true(before.n_measured > 10);
+    assert_true(fabs(log(at_once.n_measured / before.n_measured)) < log(1.5));
+    assert_true(fabs(log(after.n_measured / before.n_measured)) < log(1.2));
+    assert_true(fabs(log(after.device_s / before.device_s)) < log(1.6));
+    sim_run(m, 60);
+    assert_true(left().device_s <= 0 && left().n_measured <= 0);
+    sim_close(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_killer_is_convicted, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_visits_that_kill_end, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_broken_devices, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_futile_visits_of_earlier_lives, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_one_is_left_at_the_limit, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_expected_falls, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_expected_after_resuming, set_up, sim_free),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
