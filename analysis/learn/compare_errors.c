@@ -17,7 +17,6 @@
 #define FREEDOM_MIN   2.5
 #define FREEDOM_MAX   100.0
 #define LIGHT         8.0 /* degrees of freedom from which on a tail is not heavy */
-#define HEAVY         5.0 /* below which a t distribution is not trusted far out */
 
 /* One late round is not to be told from a change where a cell has few rounds: there the tails are
  * looked for far out. The median of four rounds and more has no such tails: what lies far out has
@@ -161,14 +160,16 @@ static void fit_middle(double *own, double *shown, size_t n, struct tails t, dou
     size_t n_up = pick_side(shown, n, 1, work), n_down = pick_side(shown, n, -1, work + n_up);
     double inner = sort_sizes(own, n), freedom = 0;
     size_t kept = n;
+    bool is_light;
 
     (void)sort_sizes(shown, n);
     if (inner <= 0)
         return;
     if (!t.is_trimmed && n_up > 0 && n_down > 0)
         freedom = shorter_tail(inner, work, n_up, work + n_up, n_down);
-    f->is_heavy = !t.is_trimmed && freedom < fmin(HEAVY, LOOSE * t.expected);
-    if (freedom < fmin(LIGHT, LOOSE * t.expected))
+    is_light = freedom >= fmin(LIGHT, LOOSE * t.expected);
+    f->is_heavy = !t.is_trimmed && !is_light;
+    if (!is_light)
         freedom = both_tails(inner, shown, n, t.outer);
     set_fit(inner, freedom, f);
     while (kept > n / 2 && own[kept - 1] > FAR * sqrt(2 * f->variance))
