@@ -71,6 +71,8 @@ struct ks_comparison {
     bool is_repeated;  /* a side has several sweeps */
     bool is_one_class; /* both sides measured on devices of one class */
     bool is_heavy[KS_COMPARE_CLASSES]; /* tails of the noise that a t distribution may understate */
+    bool has_few_steps; /* one sweep on both sides, and too few rounds to tell how often one is late
+                         */
     double *late[2]; /* [n_late] of each side, with one sweep on both: absolute differences between
                         successive rounds, ascending; n_late 0: their tails are not heavy */
     size_t n_late[2];

@@ -147,7 +147,7 @@ static void decide_class(struct ks_comparison *c, uint32_t class, double rate, d
     (void)list_p(c, class, true, scratch);
     cut.same = ks_false_discovery_cut(scratch, n, share);
     cut.faster = cut.slower = cut.found;
-    if (c->is_heavy[class]) {
+    if (c->is_heavy[class] || c->has_few_steps) {
         n_calls = list_calls(c, class, cut.found, call);
         cut.faster = mirror_cut(call, n_calls, false, rate);
         cut.slower = mirror_cut(call, n_calls, true, rate);

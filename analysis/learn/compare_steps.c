@@ -32,6 +32,7 @@ int ks_compare_steps(struct ks_comparison *c, const struct ks_trials *t, uint32_
                 x[n++] = fabs(t->steps[i].by);
         ks_stats_sort(x, n);
         c->n_late[side] = is_heavy(x, n) ? n : 0;
+        c->has_few_steps = c->has_few_steps || n < MANY;
     }
     return 0;
 }

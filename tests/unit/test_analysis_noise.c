@@ -275,6 +275,10 @@ static void heavy_tails_are_judged_by_the_other_direction(void **state)
     c.is_heavy[0] = true; /* (1 + 4) / 40 */
     assert_int_equal(ks_compare_decide(&c, 0.01, RATE, NULL), 0);
     assert_int_equal(c.n_change[KS_SLOWER] + c.n_change[KS_FASTER], 0);
+    c.is_heavy[0] = false;
+    c.has_few_steps = true;
+    assert_int_equal(ks_compare_decide(&c, 0.01, RATE, NULL), 0);
+    assert_int_equal(c.n_change[KS_SLOWER] + c.n_change[KS_FASTER], 0);
     for (uint32_t i = CHANGED; i < N; i++) /* (1 + 0) / 40 */
         pair[i].difference = 0;
     assert_int_equal(ks_compare_decide(&c, 0.01, RATE, NULL), 0);
