@@ -258,6 +258,13 @@ static void put_report(const struct answer *a, struct ks_buf *to)
         ks_buf_printf(to, "%s%zu %s", k ? ", " : "", c->n_change[k], ks_change_names[k]);
     ks_buf_printf(to, "\nsmallest detectable change: %.2f %% (median over cells)\n",
                   100 * median_smallest(c));
+    if (c->n_together > 0)
+        ks_buf_printf(
+            to,
+            "%zu cells differ, but so do most cells of their problems: that is a change of "
+            "the whole problem or a disturbed machine; several runs per side, in turn, "
+            "tell which\n",
+            c->n_together);
     if (!c->is_repeated)
         ks_buf_printf(to,
                       "one sweep per side: the noise is estimated from the differences, assuming "

@@ -1,38 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* compare.c - pairs the cells of two sides, tests the differences, limits false discoveries */
-#include "analysis/learn/compare.h"
+/* compare.c - pairs the cells of two sides and sums up how the sweeps of a side differ */
+#include "analysis/learn/compare_impl.h"
 #include "base/order.h"
-#include "race/student.h"
 #include "record/outcome.h"
 #include "record/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define POWER 0.8 /* of `smallest` */
-
-const char *const ks_change_names[] = { "UNSURE", "SAME", "FASTER", "SLOWER" };
-
-/* A trial on its side. */
-struct value {
-    uint64_t condition, class;
-    uint32_t problem, instance, side, sweep, n_rounds, domain;
-    size_t pair; /* number, SIZE_MAX: none */
-    bool has_time;
-    double label;
-};
-struct work {
-    const struct ks_sweeps *s;
-    struct value *values; /* [n] */
-    size_t n;
-    double *level;   /* [n_sweeps] */
-    double *scratch; /* [n] */
-    double level_square, level_freedom;
-};
-
 static int by_cell(const void *x, const void *y)
 {
-    const struct value *a = x, *b = y;
+    const struct ks_compare_value *a = x, *b = y;
     const uint64_t ka[] = { a->problem, a->condition, a->class, a->instance, a->side, a->sweep };
     const uint64_t kb[] = { b->problem, b->condition, b->class, b->instance, b->side, b->sweep };
     int d = 0;
@@ -42,7 +20,7 @@ static int by_cell(const void *x, const void *y)
     return d;
 }
 
-static bool is_same_cell(const struct value *a, const struct value *b)
+static bool is_same_cell(const struct ks_compare_value *a, const struct ks_compare_value *b)
 {
     return a->problem == b->problem && a->condition == b->condition && a->class == b->class &&
            a->instance == b->instance;
@@ -50,55 +28,59 @@ static bool is_same_cell(const struct value *a, const struct value *b)
 
 /* ---- values ---- */
 
-/* Both sides have one class of devices only: it need not be the same. */
-static bool has_one_class(const struct work *w)
+/* Both sides have one class of devices only: it need not be the same. Sets is_one_class. */
+static bool has_one_class(const struct ks_compare_work *w, struct ks_comparison *c)
 {
     uint64_t class[2] = { 0, 0 };
     bool has[2] = { false, false };
 
+    c->is_one_class = true;
+
     for (size_t i = 0; i < w->n; i++) {
-        const struct value *v = &w->values[i];
+        const struct ks_compare_value *v = &w->values[i];
 
         if (has[v->side] && class[v->side] != v->class)
             return false;
         has[v->side] = true;
         class[v->side] = v->class;
     }
+    c->is_one_class = class[0] == class[1];
     return true;
 }
 
-static void put_value(struct work *w, uint32_t domain, uint32_t problem, uint32_t n_a,
+static void put_value(struct ks_compare_work *w, uint32_t domain, uint32_t problem,
                       const struct ks_trial *t)
 {
     const struct ks_sweep_domain *d = &w->s->domains[domain];
 
-    w->values[w->n++] = (struct value){ .condition = d->condition,
-                                        .class = d->device_class,
-                                        .problem = problem,
-                                        .instance = t->instance,
-                                        .side = t->sweep >= n_a,
-                                        .sweep = t->sweep,
-                                        .n_rounds = t->n_rounds,
-                                        .domain = domain,
-                                        .pair = SIZE_MAX,
-                                        .has_time = t->n_rounds > 0,
-                                        .label = t->label };
+    w->values[w->n++] = (struct ks_compare_value){ .condition = d->condition,
+                                                   .class = d->device_class,
+                                                   .problem = problem,
+                                                   .instance = t->instance,
+                                                   .side = t->sweep >= w->n_a,
+                                                   .sweep = t->sweep,
+                                                   .n_rounds = t->n_rounds,
+                                                   .domain = domain,
+                                                   .pair = SIZE_MAX,
+                                                   .has_time = t->n_rounds > 0,
+                                                   .label = t->label };
 }
 
-static void list_values(struct work *w, const struct ks_trials *t, uint32_t n_a)
+static void list_values(struct ks_compare_work *w, struct ks_comparison *c,
+                        const struct ks_trials *t)
 {
     for (size_t i = 0; i < t->n_contests; i++)
         for (size_t k = 0; k < t->contests[i].n; k++)
-            put_value(w, t->contests[i].domain, t->contests[i].problem, n_a,
+            put_value(w, t->contests[i].domain, t->contests[i].problem,
                       &t->trials[t->contests[i].first + k]);
     for (size_t i = 0; i < w->s->n_rounds; i++) {
         const struct ks_sweep_round *r = &w->s->rounds[i];
         const struct ks_trial failed = { .instance = r->instance, .sweep = r->sweep };
 
         if (r->outcome != KS_O_OK && r->outcome != KS_O_ALIASED && r->outcome != KS_O_UNSUPPORTED)
-            put_value(w, r->domain, r->problem, n_a, &failed);
+            put_value(w, r->domain, r->problem, &failed);
     }
-    if (has_one_class(w))
+    if (has_one_class(w, c))
         for (size_t i = 0; i < w->n; i++)
             w->values[i].class = 0;
     qsort(w->values, w->n, sizeof(*w->values), by_cell);
@@ -106,7 +88,8 @@ static void list_values(struct work *w, const struct ks_trials *t, uint32_t n_a)
 
 /* ---- pairs ---- */
 
-static void count_only(struct ks_comparison *c, const struct value *v, size_t n, uint32_t side)
+static void count_only(struct ks_comparison *c, const struct ks_compare_value *v, size_t n,
+                       uint32_t side)
 {
     bool has_failed = false;
 
@@ -117,7 +100,7 @@ static void count_only(struct ks_comparison *c, const struct value *v, size_t n,
 }
 
 /* v: [n] of one cell. */
-static void make_pair(struct ks_comparison *c, struct value *v, size_t n)
+static void make_pair(struct ks_comparison *c, struct ks_compare_value *v, size_t n)
 {
     struct ks_pair p = {
         .problem = v->problem, .instance = v->instance, .domain = v->domain, .n_rounds = UINT32_MAX
@@ -148,12 +131,12 @@ static void make_pair(struct ks_comparison *c, struct value *v, size_t n)
 /* ---- several sweeps on a side ---- */
 
 /* How far a sweep's values lie from the means of its side: the median over cells. */
-static void find_level(struct work *w, const struct ks_comparison *c, uint32_t sweep)
+static void find_level(struct ks_compare_work *w, const struct ks_comparison *c, uint32_t sweep)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < w->n; i++) {
-        const struct value *v = &w->values[i];
+        const struct ks_compare_value *v = &w->values[i];
 
         if (v->sweep == sweep && v->pair != SIZE_MAX && c->pairs[v->pair].n_sweeps[v->side] > 1)
             w->scratch[n++] = v->label - c->pairs[v->pair].log_ns[v->side];
@@ -164,24 +147,31 @@ static void find_level(struct work *w, const struct ks_comparison *c, uint32_t s
     w->level[sweep] = w->scratch[n / 2];
 }
 
-/* Squares between sweeps of one side, without the sweeps' levels. v: [n] of one cell. */
-static void add_squares(const struct work *w, struct ks_pair *p, const struct value *v, size_t n)
+static double own_value(const struct ks_compare_work *w, const struct ks_compare_value *v)
+{
+    return v->label - v->shared - w->level[v->sweep];
+}
+
+/* Squares between sweeps of one side, without the sweeps' levels and what the cells of a problem
+ * share. v: [n] of one cell. */
+static void add_squares(const struct ks_compare_work *w, struct ks_pair *p,
+                        const struct ks_compare_value *v, size_t n)
 {
     double mean[2] = { 0, 0 };
 
     for (size_t i = 0; i < n; i++)
         if (v[i].has_time)
-            mean[v[i].side] += (v[i].label - w->level[v[i].sweep]) / p->n_sweeps[v[i].side];
+            mean[v[i].side] += own_value(w, &v[i]) / p->n_sweeps[v[i].side];
     for (size_t i = 0; i < n; i++)
         if (v[i].has_time)
-            p->square += pow(v[i].label - w->level[v[i].sweep] - mean[v[i].side], 2);
+            p->square += pow(own_value(w, &v[i]) - mean[v[i].side], 2);
     p->own_freedom = p->n_sweeps[0] + p->n_sweeps[1] - 2;
 }
 
-static void sum_levels(struct work *w, uint32_t n_a)
+static void sum_levels(struct ks_compare_work *w)
 {
     for (uint32_t side = 0; side < 2; side++) {
-        uint32_t first = side ? n_a : 0, end = side ? w->s->n_sweeps : n_a;
+        uint32_t first = side ? w->n_a : 0, end = side ? w->s->n_sweeps : w->n_a;
         double mean = 0;
 
         for (uint32_t i = first; i < end; i++)
@@ -192,7 +182,7 @@ static void sum_levels(struct work *w, uint32_t n_a)
     }
 }
 
-static size_t end_of_cell(const struct work *w, size_t first)
+static size_t end_of_cell(const struct ks_compare_work *w, size_t first)
 {
     size_t end = first + 1;
 
@@ -201,15 +191,20 @@ static size_t end_of_cell(const struct work *w, size_t first)
     return end;
 }
 
-static void make_pairs(struct work *w, struct ks_comparison *c, uint32_t n_a)
+static void make_pairs(struct ks_compare_work *w, struct ks_comparison *c)
 {
     for (size_t i = 0, end; i < w->n; i = end) {
         end = end_of_cell(w, i);
         make_pair(c, &w->values[i], end - i);
     }
+}
+
+/* What is left between the sweeps of a side after ks_compare_shared(). */
+static void sum_sweeps(struct ks_compare_work *w, struct ks_comparison *c)
+{
     for (uint32_t sweep = 0; sweep < w->s->n_sweeps; sweep++)
         find_level(w, c, sweep);
-    sum_levels(w, n_a);
+    sum_levels(w);
     for (size_t i = 0, end; i < w->n; i = end) {
         size_t pair = SIZE_MAX;
 
@@ -224,7 +219,7 @@ static void make_pairs(struct work *w, struct ks_comparison *c, uint32_t n_a)
 int ks_compare_make(const struct ks_sweeps *s, const struct ks_trials *t, uint32_t n_a,
                     struct ks_comparison *out, struct ks_err *err)
 {
-    struct work w = { .s = s };
+    struct ks_compare_work w = { .s = s, .n_a = n_a };
     size_t n = t->n_trials + s->n_rounds + 1;
     int rc = 0;
 
@@ -236,15 +231,21 @@ int ks_compare_make(const struct ks_sweeps *s, const struct ks_trials *t, uint32
     if (!w.values || !w.scratch || !w.level || !out->pairs)
         rc = ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", n);
     if (rc == 0) {
-        list_values(&w, t, n_a);
-        make_pairs(&w, out, n_a);
+        list_values(&w, out, t);
+        make_pairs(&w, out);
         if (out->n_pairs == 0)
             rc = ks_fail(err, KS_EINVAL,
                          "no cell has a time on both sides: compare runs of the same job under the "
                          "same condition (cache, data, clocks, protocol)");
     }
-    if (rc == 0)
+    if (rc == 0 && out->is_one_class)
+        rc = ks_compare_shared(&w, out, err);
+    if (rc == 0 && !out->is_repeated)
+        rc = ks_compare_steps(out, t, n_a, err);
+    if (rc == 0) {
+        sum_sweeps(&w, out);
         rc = ks_compare_errors(out, w.level_square, w.level_freedom, err);
+    }
     if (rc == 0)
         rc = ks_compare_problems(out, s, err);
     free(w.values);
@@ -258,96 +259,7 @@ int ks_compare_make(const struct ks_sweeps *s, const struct ks_trials *t, uint32
 void ks_compare_release(struct ks_comparison *c)
 {
     free(c->pairs);
+    free(c->late[0]);
+    free(c->late[1]);
     *c = (struct ks_comparison){ 0 };
-}
-
-/* ---- verdicts ---- */
-
-double ks_false_discovery_cut(double *p, size_t n, double rate)
-{
-    ks_stats_sort(p, n);
-    for (size_t i = n; i > 0; i--)
-        if (p[i - 1] <= rate * (double)i / (double)n)
-            return p[i - 1];
-    return 0;
-}
-
-static void test_pair(struct ks_pair *p, double margin)
-{
-    double d = fabs(p->difference);
-
-    p->p_changed = ks_student_tail((d - margin) / p->sd, p->freedom) +
-                   ks_student_tail((d + margin) / p->sd, p->freedom);
-    p->p_same = ks_student_tail((margin - d) / p->sd, p->freedom);
-}
-
-static uint32_t change_of(const struct ks_pair *p, double cut_changed, double cut_same)
-{
-    if (p->p_changed <= cut_changed)
-        return p->difference < 0 ? KS_FASTER : KS_SLOWER;
-    return p->p_same <= cut_same ? KS_SAME : KS_UNSURE;
-}
-
-/* The p values of a class; returns how many. */
-static size_t list_p(const struct ks_comparison *c, uint32_t class, bool is_same, double *p)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < c->n_pairs; i++)
-        if (ks_compare_class(&c->pairs[i]) == class)
-            p[n++] = is_same ? c->pairs[i].p_same : c->pairs[i].p_changed;
-    return n;
-}
-
-static void decide_class(struct ks_comparison *c, uint32_t class, double rate, double *scratch)
-{
-    size_t n = list_p(c, class, false, scratch);
-    double changed = ks_false_discovery_cut(scratch, n, rate), same, reach;
-
-    (void)list_p(c, class, true, scratch);
-    same = ks_false_discovery_cut(scratch, n, rate);
-    /* what a p value must be below when nothing else is found */
-    reach = fmax(changed, rate / (double)(n ? n : 1));
-    for (size_t i = 0; i < c->n_pairs; i++) {
-        struct ks_pair *q = &c->pairs[i];
-
-        if (ks_compare_class(q) != class)
-            continue;
-        q->change = change_of(q, changed, same);
-        c->n_change[q->change]++;
-        q->smallest = c->margin + q->sd * (ks_student_quantile(reach, q->freedom) +
-                                           ks_student_quantile(1 - POWER, q->freedom));
-    }
-}
-
-/* At least 1. */
-static uint32_t n_classes(const struct ks_comparison *c)
-{
-    bool has[KS_COMPARE_CLASSES] = { false };
-    uint32_t n = 0;
-
-    for (size_t i = 0; i < c->n_pairs; i++)
-        has[ks_compare_class(&c->pairs[i])] = true;
-    for (uint32_t k = 0; k < KS_COMPARE_CLASSES; k++)
-        n += has[k];
-    return n ? n : 1;
-}
-
-/* If nothing changed, every call is false, and the rates of the classes add up: each has its share.
- */
-int ks_compare_decide(struct ks_comparison *c, double margin, double rate, struct ks_err *err)
-{
-    double *scratch = calloc(c->n_pairs + 1, sizeof(*scratch)), share = rate / n_classes(c);
-
-    if (!scratch)
-        return ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", c->n_pairs);
-    c->margin = margin;
-    for (size_t i = 0; i < c->n_pairs; i++)
-        test_pair(&c->pairs[i], margin);
-    for (uint32_t k = 0; k < KS_N_CHANGES; k++)
-        c->n_change[k] = 0;
-    for (uint32_t class = 0; class < KS_COMPARE_CLASSES; class ++)
-        decide_class(c, class, share, scratch);
-    free(scratch);
-    return 0;
 }

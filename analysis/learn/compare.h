@@ -5,23 +5,42 @@
  * The value of a cell on a side is the mean over sweeps of its labels' logs, d the difference of
  * the two sides. A cell is compared with a margin: |d| <= margin is as good as the same. p values
  * are those of TREAT (McCarthy & Smyth 2009: Testing significance relative to a fold-change
- * threshold is a TREAT), with a variance that is moderated over cells (Smyth 2004; scatter.h):
- *   - several sweeps on a side: the cell's variance between sweeps of one side;
- *   - one sweep on either side: nothing is repeated, so the variance is read from the middle of the
- *     differences themselves (quantiles of |d - median d| among cells of about the same time),
- * which is right if most cells did not change. Cells are put in classes by their number of rounds,
- * because a value of several rounds repeats better. What all cells of a sweep share counts as an
- * error of its own. The false discovery rate is held by Benjamini & Hochberg 1995, once for FASTER
- * and SLOWER, once for SAME (the larger of two one-sided p values), and in each class by itself
- * (Sun et al. 2006, Stratified false discovery control): thousands of cells of one round, of which
- * nothing can be said, do not raise the bar for those that were visited. Cells of one problem share
- * the state of the machine, which makes them positively dependent; the procedure then holds as well
- * (Benjamini & Yekutieli 2001). */
+ * threshold is a TREAT). Cells are put in classes by their number of rounds, because a value of
+ * several rounds repeats better.
+ *
+ * What the cells of a problem share in a sweep (they are measured together: a stretch of time in
+ * which the machine was disturbed hits all of them) is taken out of d (compare_shared.c), and a
+ * cell is called by the smaller one of d with and without it. A problem that changed as a whole is
+ * found only where several sweeps show that it did.
+ *
+ * The noise of d (compare_errors.c):
+ *   - several sweeps on a side: the variance between sweeps of one side, moderated over cells
+ *     (Smyth 2004; scatter.h). Sweeps of a side that are neighbours in time agree too well, so the
+ *     differences of all cells, in units of that, may widen it (an empirical null: Efron 2004,
+ *     Large-scale simultaneous hypothesis testing), not where the devices differ;
+ *   - one sweep on either side: nothing is repeated, so it is read from the middle of the
+ *     differences (quantiles of |d - median d| among cells of about the same time). Where the
+ *     differences between rounds of a side have heavy tails, a change must also be rarer than
+ *     these (compare_steps.c).
+ * Both are right if most cells did not change. What all cells of a sweep share counts as an error
+ * of its own.
+ *
+ * The false discovery rate is held by Benjamini & Hochberg 1995, once for FASTER and SLOWER, once
+ * for SAME (the larger of two one-sided p values), and in each class by itself (Sun et al. 2006,
+ * Stratified false discovery control): thousands of cells of one round, of which nothing can be
+ * said, do not raise the bar for those that were visited. Cells of one problem share the state of
+ * the machine, which makes them positively dependent; the procedure then holds as well (Benjamini &
+ * Yekutieli 2001). Where the noise has tails that a t distribution may understate, the calls in one
+ * direction must also be 1 / rate times as many as one more than those in the other (Barber &
+ * Candes 2015, knockoff+, with signs for knockoffs). */
 #ifndef KS_ANALYSIS_COMPARE_H
 #define KS_ANALYSIS_COMPARE_H
 
 #include "analysis/learn/bootstrap.h"
 #include "analysis/learn/trials.h"
+
+/* Cells are compared in classes: of 1, of 2 or 3, and of more rounds. */
+#define KS_COMPARE_CLASSES 3u
 
 enum ks_change { KS_UNSURE, KS_SAME, KS_FASTER, KS_SLOWER, KS_N_CHANGES }; /* of B against A */
 extern const char *const ks_change_names[];                                /* "UNSURE", ... */
@@ -33,7 +52,9 @@ struct ks_pair { /* a cell that has a time on both sides; logs */
     uint32_t n_rounds;    /* the smallest of its trials */
     double log_ns[2];
     double difference;          /* B - A */
-    double sd, freedom;         /* of the difference */
+    double shared;              /* the part of it that the cells of its problem share */
+    double sd, freedom;         /* of the difference without the shared part */
+    double shared_sd;           /* of the shared part, as far as sd is without it */
     double square, own_freedom; /* between sweeps of one side */
     double smallest;            /* |difference| that would be found with a chance of 80 % */
     double p_changed, p_same;
@@ -46,7 +67,15 @@ struct ks_comparison {
     size_t n_failed[2]; /* of the cells with a time on the other side only: failed on this one */
     size_t n_problems;  /* with a pair */
     size_t n_change[KS_N_CHANGES];
-    bool is_repeated; /* a side has several sweeps */
+    size_t n_together; /* cells that were not called only because their problem changed alike */
+    bool is_repeated;  /* a side has several sweeps */
+    bool is_one_class; /* both sides measured on devices of one class */
+    bool is_heavy[KS_COMPARE_CLASSES]; /* tails of the noise that a t distribution may understate */
+    bool has_few_steps; /* one sweep on both sides, and too few rounds to tell how often one is late
+                         */
+    double *late[2]; /* [n_late] of each side, with one sweep on both: absolute differences between
+                        successive rounds, ascending; n_late 0: their tails are not heavy */
+    size_t n_late[2];
     double margin;
     enum ks_statistic statistic; /* of the values */
     /* over problems, 95 % */
@@ -71,8 +100,6 @@ int ks_compare_make(const struct ks_sweeps *s, const struct ks_trials *t, uint32
 int ks_compare_decide(struct ks_comparison *c, double margin, double rate, struct ks_err *err);
 void ks_compare_release(struct ks_comparison *c);
 
-/* Cells are compared in classes: of 1, of 2 or 3, and of more rounds. */
-#define KS_COMPARE_CLASSES 3u
 uint32_t ks_compare_class(const struct ks_pair *p);
 /* Benjamini & Hochberg: the largest p value that is rejected, 0 when none is. p [n] is sorted. */
 double ks_false_discovery_cut(double *p, size_t n, double rate);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* compare_errors.c - pools the variances of differences over the cells of a class */
+/* compare_errors.c - the noise of differences, from the sweeps of a side and from the differences
+ */
 #include "analysis/learn/compare.h"
 #include "analysis/learn/metrics.h"
 #include "analysis/learn/scatter.h"
@@ -19,22 +20,35 @@
 
 /* One late round is not to be told from a change where a cell has few rounds: there the tails are
  * looked for far out. The median of four rounds and more has no such tails: what lies far out has
- * changed, and is left out. */
-static const struct {
-    double outer; /* quantile of |d| that says the tails */
+ * changed, and is left out. With several sweeps a late one shows in the cell's own variance. */
+struct tails {
+    double outer; /* quantile of |d| that says them */
     bool is_trimmed;
-} tails[KS_COMPARE_CLASSES] = { { 0.98, false }, { 0.98, false }, { 0.7, true } };
-#define FAR   4   /* scales */
-#define REFIT 0.9 /* quantile of what is left */
+    double expected; /* degrees of freedom by the sweeps of a side */
+};
+#define OUTER         0.98
+#define OUTER_TRIMMED 0.7
+#define LOOSE         0.6 /* of the expected degrees of freedom: what few cells show by chance */
+#define FAR           4   /* scales */
+#define REFIT         0.9 /* quantile of what is left */
 
 uint32_t ks_compare_class(const struct ks_pair *p)
 {
     return p->n_rounds < 2 ? 0 : p->n_rounds < 4 ? 1 : 2;
 }
 
+static struct tails tails_of(const struct ks_comparison *c, uint32_t class,
+                             const struct ks_pair *any)
+{
+    bool is_trimmed = class == KS_COMPARE_CLASSES - 1 && !c->is_repeated;
+
+    return (struct tails){ is_trimmed ? OUTER_TRIMMED : OUTER, is_trimmed, any->freedom };
+}
+
 struct fit { /* variance of the value of one sweep: scale and degrees of freedom */
     double variance, freedom;
     size_t n;
+    bool is_heavy; /* both tails are */
 };
 
 static void prior_fit(const struct ks_comparison *c, uint32_t class, struct fit *f)
@@ -80,13 +94,13 @@ static void fit_repeats(const struct ks_comparison *c, double *square, double *f
 
 /* ---- the middle of the differences ---- */
 
-/* x: [n] |d - median d|, ascending. */
-static void set_fit(const double *x, size_t n, double freedom, struct fit *f)
+/* inner: median of |d - median d|. */
+static void set_fit(double inner, double freedom, struct fit *f)
 {
-    double inner = ks_stats_quantile(x, n, INNER) / ks_student_quantile((1 - INNER) / 2, freedom);
+    double scale = inner / ks_student_quantile((1 - INNER) / 2, freedom);
 
     f->freedom = freedom;
-    f->variance = inner * inner / 2; /* a difference has that of two values */
+    f->variance = scale * scale / 2; /* a difference has that of two values */
 }
 
 static double freedom_of(double ratio, double quantile)
@@ -94,9 +108,10 @@ static double freedom_of(double ratio, double quantile)
     return ks_student_freedom(ratio, INNER, quantile, FREEDOM_MIN, FREEDOM_MAX);
 }
 
-static double both_tails(const double *x, size_t n, double quantile)
+/* x: [n] ascending */
+static double both_tails(double inner, const double *x, size_t n, double quantile)
 {
-    return freedom_of(ks_stats_quantile(x, n, quantile) / ks_stats_quantile(x, n, INNER), quantile);
+    return freedom_of(ks_stats_quantile(x, n, quantile) / inner, quantile);
 }
 
 /* Changes lie in a tail, and would be taken for that of the noise: of a tenth of the cells that are
@@ -129,25 +144,39 @@ static size_t pick_side(const double *d, size_t n, double sign, double *to)
     return n_side;
 }
 
-/* d: [n] differences from their middle; overwritten. work: [n] */
-static void fit_middle(double *d, size_t n, uint32_t class, double *work, struct fit *f)
+static double sort_sizes(double *d, size_t n) /* returns the median */
 {
-    size_t n_up = pick_side(d, n, 1, work), n_down = pick_side(d, n, -1, work + n_up), kept = n;
-    double inner, freedom = 0;
-
     for (size_t i = 0; i < n; i++)
         d[i] = fabs(d[i]);
     ks_stats_sort(d, n);
-    inner = ks_stats_quantile(d, n, INNER);
+    return ks_stats_quantile(d, n, INNER);
+}
+
+/* own: [n] differences from their middle, without what problems share, which say the scale; shown:
+ * [n] what is tested of them, whose tails count. Both are overwritten. work: [n] */
+static void fit_middle(double *own, double *shown, size_t n, struct tails t, double *work,
+                       struct fit *f)
+{
+    size_t n_up = pick_side(shown, n, 1, work), n_down = pick_side(shown, n, -1, work + n_up);
+    double inner = sort_sizes(own, n), freedom = 0;
+    size_t kept = n;
+    bool is_light;
+
+    (void)sort_sizes(shown, n);
     if (inner <= 0)
         return;
-    if (!tails[class].is_trimmed && n_up > 0 && n_down > 0)
+    if (!t.is_trimmed && n_up > 0 && n_down > 0)
         freedom = shorter_tail(inner, work, n_up, work + n_up, n_down);
-    set_fit(d, n, freedom >= LIGHT ? freedom : both_tails(d, n, tails[class].outer), f);
-    while (kept > n / 2 && d[kept - 1] > FAR * sqrt(2 * f->variance))
+    is_light = freedom >= fmin(LIGHT, LOOSE * t.expected);
+    f->is_heavy = !t.is_trimmed && !is_light;
+    if (!is_light)
+        freedom = both_tails(inner, shown, n, t.outer);
+    set_fit(inner, freedom, f);
+    while (kept > n / 2 && own[kept - 1] > FAR * sqrt(2 * f->variance))
         kept--;
-    if (tails[class].is_trimmed && kept < n && ks_stats_quantile(d, kept, INNER) > 0)
-        set_fit(d, kept, both_tails(d, kept, REFIT), f);
+    inner = ks_stats_quantile(own, kept, INNER);
+    if (t.is_trimmed && kept < n && inner > 0)
+        set_fit(inner, both_tails(inner, own, kept, REFIT), f);
 }
 
 /* ---- how the differences of short and of long kernels scatter ---- */
@@ -161,6 +190,7 @@ static void fit_middle(double *d, size_t n, uint32_t class, double *work, struct
 
 struct cell {
     double log_ns, d, x; /* d: from the median of the differences; x: |d| */
+    double shown;        /* d, or with what its problem shares if that is less; 0: unlike signs */
     size_t i_pair;
 };
 
@@ -173,6 +203,14 @@ static int by_time(const void *a, const void *b)
     return (x->i_pair > y->i_pair) - (x->i_pair < y->i_pair);
 }
 
+static double shown_of(double own, double whole)
+{
+    if (own * whole <= 0)
+        return 0;
+    return fabs(own) < fabs(whole) ? own : whole;
+}
+
+/* Of each cell the difference without what its problem shares, from the middle, over p->sd. */
 static size_t list_cells(const struct ks_comparison *c, uint32_t class, struct cell *cell,
                          double *scratch)
 {
@@ -184,18 +222,20 @@ static size_t list_cells(const struct ks_comparison *c, uint32_t class, struct c
 
         if (ks_compare_class(p) != class)
             continue;
-        scratch[n] = p->difference;
-        cell[n++] = (struct cell){ .log_ns = (p->log_ns[0] + p->log_ns[1]) / 2,
-                                   .d = p->difference,
-                                   .i_pair = i };
+        scratch[n] = p->difference - p->shared;
+        cell[n++] = (struct cell){ .log_ns = (p->log_ns[0] + p->log_ns[1]) / 2, .i_pair = i };
     }
     if (n == 0)
         return 0;
     ks_stats_sort(scratch, n);
     center = ks_stats_quantile(scratch, n, 0.5);
     for (size_t i = 0; i < n; i++) {
-        cell[i].d -= center;
+        const struct ks_pair *p = &c->pairs[cell[i].i_pair];
+        double whole = p->difference - center, own = whole - p->shared;
+
+        cell[i].d = own / p->sd;
         cell[i].x = fabs(cell[i].d);
+        cell[i].shown = shown_of(own, whole) / p->sd;
     }
     qsort(cell, n, sizeof(*cell), by_time);
     return n;
@@ -210,10 +250,11 @@ static double median_of(const struct cell *cell, size_t n, double *scratch)
 }
 
 /* scale: [number of pairs], set for the n cells; 0: they do not differ at all. */
-static void set_scales(const struct cell *cell, size_t n, double *scratch, double *scale)
+static void set_scales(const struct ks_comparison *c, const struct cell *cell, size_t n,
+                       double *scratch, double *scale)
 {
     const double all = median_of(cell, n, scratch);
-    size_t n_bins = n / BIN_CELLS < MOST_BINS ? n / BIN_CELLS : MOST_BINS;
+    size_t n_bins = c->is_repeated ? 1 : n / BIN_CELLS < MOST_BINS ? n / BIN_CELLS : MOST_BINS;
     double bin[MOST_BINS];
 
     n_bins = n_bins > 0 ? n_bins : 1;
@@ -232,36 +273,66 @@ static void set_scales(const struct cell *cell, size_t n, double *scratch, doubl
     }
 }
 
-/* Variances are those of differences that are divided by their cell's scale. work: [n_pairs] */
+/* Variances are those of differences that are divided by their cell's scale. work: [2 n_pairs] */
 static void fit_differences(const struct ks_comparison *c, struct cell *cell, double *scratch,
                             double *work, struct fit *fit, double *scale)
 {
     for (uint32_t k = 0; k < KS_COMPARE_CLASSES; k++) {
-        size_t n = fit[k].n = list_cells(c, k, cell, scratch);
+        size_t n = list_cells(c, k, cell, scratch);
 
         prior_fit(c, k, &fit[k]);
-        if (n < FEW_CELLS || median_of(cell, n, scratch) <= 0)
+        fit[k].n = 0;
+        /* between devices of two classes most cells differ */
+        if (n < FEW_CELLS || median_of(cell, n, scratch) <= 0 ||
+            (c->is_repeated && !c->is_one_class))
             continue;
-        set_scales(cell, n, scratch, scale);
-        for (size_t i = 0; i < n; i++)
+        fit[k].n = n;
+        set_scales(c, cell, n, scratch, scale);
+        for (size_t i = 0; i < n; i++) {
             scratch[i] = cell[i].d / scale[cell[i].i_pair];
-        fit_middle(scratch, n, k, work, &fit[k]);
+            work[i] = cell[i].shown / scale[cell[i].i_pair];
+        }
+        fit_middle(scratch, work, n, tails_of(c, k, &c->pairs[cell[0].i_pair]), work + n, &fit[k]);
     }
 }
 
 /* ---- both ---- */
 
+static double times_of(const struct ks_pair *p)
+{
+    return 1.0 / p->n_sweeps[0] + 1.0 / p->n_sweeps[1];
+}
+
+/* By what is known without the differences: the sweeps of a side, else nothing. */
+static void set_repeats(struct ks_comparison *c, const struct fit *fit)
+{
+    for (size_t i = 0; i < c->n_pairs; i++) {
+        struct ks_pair *p = &c->pairs[i];
+        const struct fit *f = &fit[ks_compare_class(p)];
+
+        p->sd = 1;
+        p->freedom = FREEDOM_MAX;
+        if (!c->is_repeated)
+            continue;
+        p->freedom = f->freedom + p->own_freedom;
+        p->sd = sqrt((f->freedom * f->variance + p->square) / p->freedom * times_of(p));
+    }
+}
+
+/* Sweeps of one side that were taken one after another agree better than sweeps of two sides: the
+ * differences may widen the errors that the sweeps show, but not narrow them. */
 static void set_errors(struct ks_comparison *c, const struct fit *fit, const double *scale,
                        double level)
 {
     for (size_t i = 0; i < c->n_pairs; i++) {
         struct ks_pair *p = &c->pairs[i];
         const struct fit *f = &fit[ks_compare_class(p)];
-        double times = 1.0 / p->n_sweeps[0] + 1.0 / p->n_sweeps[1], own;
+        double sd = scale[i] * sqrt(f->variance * times_of(p));
 
-        p->freedom = f->freedom + p->own_freedom;
-        own = (f->freedom * f->variance * scale[i] * scale[i] + p->square) / p->freedom;
-        p->sd = sqrt((own + level) * times);
+        if (c->is_repeated) /* p->sd times the scale of the differences in units of it */
+            sd = f->n > 0 ? p->sd * fmax(scale[i] * sqrt(2 * f->variance), 1) : p->sd;
+        p->freedom = f->n > 0 || !c->is_repeated ? fmin(p->freedom, f->freedom) : p->freedom;
+        p->sd = sqrt(sd * sd + level * times_of(p));
     }
 }
 
@@ -271,20 +342,23 @@ int ks_compare_errors(struct ks_comparison *c, double level_square, double level
     double level =
         (LEVEL_FREEDOM * LEVEL_SD * LEVEL_SD + level_square) / (LEVEL_FREEDOM + level_freedom);
     double *scratch = calloc(c->n_pairs + 1, sizeof(double));
-    double *work = calloc(c->n_pairs + 1, sizeof(double));
+    double *work = calloc(2 * c->n_pairs + 1, sizeof(double));
     struct cell *cell = calloc(c->n_pairs + 1, sizeof(*cell));
     double *scale = calloc(c->n_pairs + 1, sizeof(double));
-    struct fit fit[KS_COMPARE_CLASSES];
+    struct fit fit[KS_COMPARE_CLASSES] = { { .n = 0 } };
     bool is_enough = scratch != NULL && work != NULL && cell != NULL && scale != NULL;
 
     for (size_t i = 0; is_enough && i < c->n_pairs; i++)
         scale[i] = 1;
     if (is_enough && c->is_repeated)
         fit_repeats(c, scratch, work, fit);
-    else if (is_enough)
+    if (is_enough) {
+        set_repeats(c, fit);
         fit_differences(c, cell, scratch, work, fit, scale);
-    if (is_enough)
         set_errors(c, fit, scale, level);
+        for (uint32_t k = 0; k < KS_COMPARE_CLASSES; k++)
+            c->is_heavy[k] = fit[k].is_heavy;
+    }
     free(scratch);
     free(work);
     free(cell);

@@ -150,6 +150,9 @@ def report(program, work, runs, name, k):
     print_same(name, n, same)
     for factor in FACTORS:
         print_found(name, factor, found[factor])
+    called, wrong = (sum(getattr(f, key) for f in found.values()) for key in ("called", "wrong"))
+    print(f"# {name}, planted: false {percent(wrong, called)} of {called} calls")
+    print(f"{name}.called {called}\n{name}.false {wrong / max(called, 1):.5f}")
 
 
 def main():

@@ -245,6 +245,9 @@ def rows_compare(raw, b):
             continue
         yield row(f"{b}: the same thing, {kind}", int(get("cells")), f"{100 * get('changed'):.2f} %",
                   "of the cells are FASTER or SLOWER", "", "<= 1 %", get("changed") <= 0.01)
+        if f"{kind}.called" in raw.of[b]:
+            yield row(f"{b}: false calls, {kind}", int(get("called")), f"{100 * get('false'):.2f} %",
+                      "of what is called where slowdowns were planted", "", "<= 5 %", get("false") <= 0.05)
         for size in (5, 10, 20, 40):
             which = "found_raced" if f"{kind}.found_raced.{size}" in raw.of[b] else "found"
             found = get(f"{which}.{size}")

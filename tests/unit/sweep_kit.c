@@ -32,6 +32,7 @@ void sweep_kit_open(struct sweep_kit *k, uint64_t seed, uint32_t n_sweeps, uint3
     size_t n = (size_t)n_problems * n_instances;
 
     *k = (struct sweep_kit){ .rng = seed,
+                             .seed = seed,
                              .n_sweeps = n_sweeps,
                              .n_problems = n_problems,
                              .n_instances = n_instances,
@@ -79,11 +80,38 @@ static double factor(const struct sweep_kit *k, uint32_t problem, uint32_t insta
     return k->noise.freedom ? times * sqrt(k->noise.freedom / sum) : times;
 }
 
-static double measured(struct sweep_kit *k, double truth, double times)
+/* Of an instance on the side of a sweep; the same in all its sweeps. */
+static double side_shift(const struct sweep_kit *k, uint32_t sweep, uint32_t problem,
+                         uint32_t instance)
+{
+    uint64_t side = sweep >= k->later_from, rng;
+
+    if (k->noise.side_sd <= 0)
+        return 0;
+    rng = ks_mix64(k->seed ^ ks_mix64(side << 62 | (uint64_t)problem << 31 | instance));
+    return k->noise.side_sd * sweep_kit_normal(&rng);
+}
+
+static double stretch_of(const struct sweep_kit *k, uint32_t sweep, uint32_t problem,
+                         uint32_t round)
+{
+    bool is_hit = k->stretch_every > 0 && sweep == k->stretch_sweep && round == 0 &&
+                  problem % k->stretch_every < k->stretch_length;
+
+    return is_hit ? k->stretch : 0;
+}
+
+static double loudness(const struct sweep_kit *k, uint32_t sweep)
+{
+    return k->loud > 0 && sweep >= k->later_from ? k->loud : 1;
+}
+
+static double measured(struct sweep_kit *k, double truth, double times, uint32_t sweep)
 {
     double x = truth + times * k->noise.round_sd * sweep_kit_normal(&k->rng);
+    bool can_be_late = !k->is_late_later || sweep >= k->later_from;
 
-    if (k->noise.tail > 0 && sweep_kit_uniform(&k->rng) < k->noise.tail)
+    if (can_be_late && k->noise.tail > 0 && sweep_kit_uniform(&k->rng) < k->noise.tail)
         x -= k->noise.tail_mean * log(sweep_kit_uniform(&k->rng));
     return x;
 }
@@ -125,15 +153,18 @@ static void measure_problem(struct sweep_kit *k, struct ks_sweeps *s, uint32_t s
     k->anchor_shift =
         k->noise.anchor_sd > 0 ? k->noise.anchor_sd * sqrt(2) * sweep_kit_normal(&k->rng) : 0;
     for (uint32_t i = 0; i < k->n_instances; i++)
-        own[i] = factor(k, problem, i) * k->noise.sweep_sd * sweep_kit_normal(&k->rng) +
-                 (sweep >= k->later_from ? later[i] : 0);
+        own[i] = loudness(k, sweep) * factor(k, problem, i) * k->noise.sweep_sd *
+                     sweep_kit_normal(&k->rng) +
+                 side_shift(k, sweep, problem, i) + (sweep >= k->later_from ? later[i] : 0);
     for (uint32_t r = 0; r < k->n_rounds; r++) {
-        double common = level + shared + k->noise.common_sd * sweep_kit_normal(&k->rng);
+        double common = level + shared + stretch_of(k, sweep, problem, r) +
+                        k->noise.common_sd * sweep_kit_normal(&k->rng);
 
         for (uint32_t i = 0; i < k->n_instances; i++)
             if (r == 0 || truth[i] <= reach)
                 put_round(k, s, sweep, problem, i, r,
-                          measured(k, truth[i] + own[i] + common, factor(k, problem, i)));
+                          measured(k, truth[i] + own[i] + common,
+                                   loudness(k, sweep) * factor(k, problem, i), sweep));
     }
     free(own);
 }

@@ -10,6 +10,7 @@ struct sweep_noise {  /* standard deviations of logs */
     double sweep_sd;  /* an instance in a sweep: all its rounds */
     double common_sd; /* all instances of a round */
     double shared_sd; /* all instances of a problem in a sweep: all its rounds */
+    double side_sd;   /* an instance on a side, before and from later_from on: all its sweeps */
     double drift_sd;  /* step of a random walk from problem to problem, within a sweep */
     double anchor_sd; /* the anchor of a problem's block, at either end; 0: there is none */
     double span;      /* of the middle half of a round's samples */
@@ -21,11 +22,17 @@ struct sweep_noise {  /* standard deviations of logs */
 };
 
 struct sweep_kit {
-    uint64_t rng;
+    uint64_t rng, seed;
     uint32_t n_sweeps, n_problems, n_instances;
     uint32_t n_rounds; /* of contenders */
     double contends;   /* relative: instances within this of the best have all rounds */
     struct sweep_noise noise;
+    double loud; /* from sweep later_from on noise of rounds and sweeps is so many times as large;
+                    0: as before */
+    bool is_late_later; /* values are late from sweep later_from on only */
+    double stretch;     /* log that is added to round 0 of the problems of disturbed stretches: */
+    uint32_t stretch_sweep, stretch_every,
+        stretch_length;  /* of every so many so many, in one sweep */
     double anchor_shift; /* of the block that is being measured */
     double *log_ns;      /* [n_problems][n_instances] truth */
     double *later;       /* [n_problems][n_instances] added from sweep later_from on */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* compare_impl.h - between the compare*.c files; private to analysis/learn. */
+#ifndef KS_ANALYSIS_COMPARE_IMPL_H
+#define KS_ANALYSIS_COMPARE_IMPL_H
+
+#include "analysis/learn/compare.h"
+
+struct ks_compare_value { /* a trial on its side */
+    uint64_t condition, class;
+    uint32_t problem, instance, side, sweep, n_rounds, domain;
+    size_t pair; /* number, SIZE_MAX: none */
+    bool has_time;
+    double label;
+    double apart;      /* from the mean of the cell's two sides, less the sweep's median of that */
+    double others;     /* median of `apart` over the other cells of its problem, sweep and class */
+    uint32_t n_others; /* 0: too few of them */
+    double shared;     /* what is taken out of the label */
+};
+struct ks_compare_work {
+    const struct ks_sweeps *s;
+    struct ks_compare_value *values; /* [n] by problem, condition, class, instance, side, sweep */
+    size_t n;
+    uint32_t n_a;
+    double *level;   /* [n_sweeps] */
+    double *scratch; /* [n] */
+    double level_square, level_freedom;
+};
+
+/* compare_shared.c: sets `shared` of values and pairs. Returns 0 or KS_ENOMEM. */
+int ks_compare_shared(struct ks_compare_work *w, struct ks_comparison *c, struct ks_err *err);
+
+/* compare_steps.c: keeps the differences between rounds of each side (struct ks_comparison, late)
+ * when one of them has heavy tails. Returns 0 or KS_ENOMEM. */
+int ks_compare_steps(struct ks_comparison *c, const struct ks_trials *t, uint32_t n_a,
+                     struct ks_err *err);
+/* The largest chance, over sides, that a value of n_rounds is off by as much as x. 0: not known. */
+double ks_compare_late(const struct ks_comparison *c, double x, uint32_t n_rounds);
+
+#endif
