@@ -3,7 +3,6 @@
 #include "analysis/learn/oracle.h"
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/input.h"
-#include "analysis/data/findings.h"
 #include "analysis/out/result.h"
 
 #include <math.h>
@@ -101,7 +100,7 @@ static void put_row(struct ks_rows *r, const struct ks_sweeps *s, const struct k
     ks_rows_i64(r, IS_LABEL, c == first);
     ks_rows_f64(r, BEST, c->best);
     ks_rows_f64(r, NEAR, c->near);
-    ks_rows_f64(r, REGRET, c->regret >= 0 ? c->regret : INFINITY);
+    ks_rows_f64(r, REGRET, c->regret);
 }
 
 static int put_rows(const struct ks_input *in, const struct ks_oracle *o, const struct config *c,

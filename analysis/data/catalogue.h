@@ -21,8 +21,7 @@ enum { KS_FROM_TRAITS = KS_T_COUNT, KS_FROM_CLASS, KS_FROM_LEARN, KS_N_FROM };
 #define KS_ORACLE_COLUMNS(D)                                                                       \
     D(F32, chance_best, "1", NEVER, "chance that the instance is the best of its problem")         \
     D(F32, chance_near_best, "1", NEVER, "chance that it is within 0.5 % of the best")             \
-    D(F32, expected_regret, "1", NEVER,                                                            \
-      "expected log of its time over that of the best; none when both chances are 0")
+    D(F32, expected_regret, "1", NEVER, "expected log of its time over that of the best")
 
 /* Names, order and format of the columns of training.csv. */
 enum ks_columns_version {

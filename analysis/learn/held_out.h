@@ -32,13 +32,23 @@ struct ks_reliability { /* of one kind of chance */
     double predicted[KS_HELD_BINS], seen[KS_HELD_BINS]; /* means */
     struct ks_quantiles brier; /* of (chance - what came true)^2: mean with its 90 % interval */
 };
+enum ks_held_regret { /* of labels */
+                      KS_HELD_EXPECTED,
+                      KS_HELD_LEAST, /* seen, against the best that sweeps name which do not time
+                                        it; too little on average */
+                      KS_HELD_MOST,  /* seen, against the fastest of the sweeps that time it; too
+                                        much */
+                      KS_HELD_REGRETS
+};
 struct ks_calibration {
     uint32_t n_train, n_held; /* sweeps */
     struct ks_reliability best, near;
-    double expected_regret, seen_regret; /* of the labels, means */
+    size_t n_labels, n_not_held; /* labels; others have no time in one of the sweeps */
+    struct ks_quantiles regret[KS_HELD_REGRETS]; /* logs */
 };
 /* ks_held_calibration() - the oracle of each n_train sweeps in a row against that of all others:
- * what is the best there, or within the margin of it, counts as so.
+ * what is the best there, or within the margin of it, counts as so. Regret is compared on the
+ * instances that have a time in every sweep.
  * KS_EINVAL no sweep is left; KS_ENOMEM. */
 int ks_held_calibration(const struct ks_sweeps *s, unsigned statistic, unsigned over,
                         uint32_t n_train, double margin, struct ks_calibration *out,

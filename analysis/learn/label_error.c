@@ -28,7 +28,8 @@
 #define OWN_WEIGHT  0.5
 #define MANY        50u /* differences, from which tails can be read */
 #define MOST_APART  8u
-#define INNER       0.5 /* quantiles of absolute differences */
+#define MOST        (1u << 20) /* differences; of more, those of every 2nd, 3rd, .. cell count */
+#define INNER       0.5        /* quantiles of absolute differences */
 #define OUTER       0.9
 #define FREEDOM_MIN 1.2
 #define FREEDOM_MAX 100.0
@@ -54,62 +55,93 @@ double ks_label_share(uint32_t n_rounds, enum ks_over over)
 
 /* As multiples of what a round of the cell's class scatters by, relative to the nearest class. */
 struct differences {
-    double *x[KS_LABEL_CLASSES]; /* [n] each */
+    double *x[KS_LABEL_CLASSES]; /* [n] each; NULL: they are only counted */
     size_t n[KS_LABEL_CLASSES], n_all;
-    double *all, *scratch; /* [n_all] of all classes */
+    double *all, *scratch;     /* [n_all] of all classes */
+    size_t step, n_seen;       /* every step-th cell or round counts; how many were seen */
+    size_t n_sweeps, n_rounds; /* differences of sweeps, of rounds */
 };
 
 static void add_difference(struct differences *d, double by, double over_best, double share)
 {
     enum ks_label_class class = ks_label_class(over_best);
 
-    d->x[class][d->n[class]++] = fabs(by) / sqrt(2 * share) / class_scale[class];
+    if (d->x[class])
+        d->x[class][d->n[class]] = fabs(by) / sqrt(2 * share) / class_scale[class];
+    d->n[class]++;
 }
 
-/* Each two sweeps of a cell, as far as they are among MOST_APART in a row: sweeps that follow each
- * other are more alike than others. Returns how many there are; d: NULL only counts. */
-static size_t add_sweeps(const struct ks_trials *t, const struct ks_contest *c, enum ks_over over,
-                         struct differences *d)
+/* t: [n] one cell in as many sweeps. Each two of them, as far as they are among MOST_APART in a
+ * row: sweeps that follow each other are more alike than others. */
+static void add_cell(struct differences *d, const struct ks_trial *t, size_t n, enum ks_over over)
 {
-    size_t n = 0;
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i; k > 0 && k + MOST_APART > i; k--) {
+            const struct ks_trial *a = &t[k - 1], *b = &t[i];
+            double share = ks_label_share(a->n_rounds, over) + ks_label_share(b->n_rounds, over);
 
-    for (size_t i = c->first + 1; i < c->first + c->n; i++)
-        for (size_t k = i; k > c->first && k + MOST_APART > i; k--) {
-            const struct ks_trial *a = &t->trials[k - 1], *b = &t->trials[i];
-
-            if (a->instance != b->instance)
-                break;
-            n++;
-            if (!d)
-                continue;
-            add_difference(d, b->label - a->label, (a->over_best + b->over_best) / 2,
-                           (ks_label_share(a->n_rounds, over) + ks_label_share(b->n_rounds, over)) /
-                               2);
+            add_difference(d, b->label - a->label, (a->over_best + b->over_best) / 2, share / 2);
+            d->n_sweeps++;
         }
-    return n;
+}
+
+static void add_sweeps(struct differences *d, const struct ks_trials *t, const struct ks_contest *c,
+                       enum ks_over over)
+{
+    const struct ks_trial *at = &t->trials[c->first];
+
+    for (size_t i = 0, end; i < c->n; i = end) {
+        for (end = i + 1; end < c->n && at[end].instance == at[i].instance;)
+            end++;
+        if (d->n_seen++ % d->step == 0)
+            add_cell(d, &at[i], end - i, over);
+    }
 }
 
 /* Rounds of one sweep hold what differs between rounds, which is 1 of 1 + P parts. */
-static size_t add_rounds(const struct ks_trials *t, const struct ks_contest *c,
-                         struct differences *d)
+static void add_rounds(struct differences *d, const struct ks_trials *t, const struct ks_contest *c)
 {
-    for (size_t i = c->first_step; i < c->first_step + c->n_steps; i++)
+    for (size_t i = c->first_step; i < c->first_step + c->n_steps; i++) {
+        if (d->n_seen++ % d->step != 0)
+            continue;
         add_difference(d, t->steps[i].by, t->trials[t->steps[i].trial].over_best,
                        1 / (1 + KS_SPREAD_SWEEPS));
-    return c->n_steps;
+        d->n_rounds++;
+    }
 }
 
-static bool reserve(struct differences *d, const struct ks_trials *t, enum ks_over over)
+/* All of a domain that count; d: its arrays and its step. */
+static void collect(struct differences *d, const struct ks_trials *t, uint32_t domain,
+                    enum ks_over over)
 {
-    size_t n = t->n_steps;
+    for (unsigned k = 0; k < KS_LABEL_CLASSES; k++)
+        d->n[k] = 0;
+    d->n_seen = d->n_sweeps = d->n_rounds = 0;
+    for (size_t i = 0; i < t->n_contests; i++)
+        if (t->contests[i].domain == domain)
+            add_sweeps(d, t, &t->contests[i], over);
+    for (size_t i = 0; d->n_sweeps < MANY && i < t->n_contests; i++)
+        if (t->contests[i].domain == domain)
+            add_rounds(d, t, &t->contests[i]);
+}
+
+/* Finds the step, and room for as many as count then. */
+static bool reserve(struct differences *d, const struct ks_trials *t, uint32_t domain,
+                    enum ks_over over)
+{
+    size_t n;
     bool is_enough = true;
 
-    for (size_t i = 0; i < t->n_contests; i++)
-        n += add_sweeps(t, &t->contests[i], over, NULL);
-    *d = (struct differences){ .all = calloc(n + 1, sizeof(double)),
-                               .scratch = calloc(n + t->n_trials + 1, sizeof(double)) };
+    *d = (struct differences){ .step = 1 };
+    collect(d, t, domain, over);
+    d->step = (d->n_sweeps + d->n_rounds) / MOST + 1;
+    if (d->step > 1)
+        collect(d, t, domain, over);
+    n = d->n_sweeps + d->n_rounds;
+    d->all = calloc(n + 1, sizeof(double));
+    d->scratch = calloc(n + t->n_trials + 1, sizeof(double));
     for (unsigned k = 0; k < KS_LABEL_CLASSES; k++) {
-        d->x[k] = calloc(n + 1, sizeof(double));
+        d->x[k] = calloc(d->n[k] + 1, sizeof(double));
         is_enough = is_enough && d->x[k];
     }
     return is_enough && d->all && d->scratch;
@@ -215,15 +247,13 @@ int ks_label_error_find(const struct ks_trials *t, uint32_t domain, enum ks_over
                         struct ks_label_error *out, struct ks_err *err)
 {
     struct differences d;
-    bool is_enough = reserve(&d, t, over);
+    bool is_enough = reserve(&d, t, domain, over);
 
     *out = (struct ks_label_error){ .freedom = PRIOR_FREEDOM };
-    for (size_t i = 0; is_enough && i < t->n_contests; i++)
-        if (t->contests[i].domain == domain)
-            out->n_sweeps += add_sweeps(t, &t->contests[i], over, &d);
-    for (size_t i = 0; is_enough && out->n_sweeps < MANY && i < t->n_contests; i++)
-        if (t->contests[i].domain == domain)
-            out->n_rounds += add_rounds(t, &t->contests[i], &d);
+    if (is_enough)
+        collect(&d, t, domain, over);
+    out->n_sweeps = d.n_sweeps;
+    out->n_rounds = d.n_rounds;
     if (is_enough)
         fit(&d, prior_scale(t, domain, d.scratch), out);
     for (unsigned n = 1; n <= KS_LABEL_SWEEPS; n++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* oracle.c - aligns and estimates the instances of each contest; ranks them by their chances */
 #include "analysis/learn/oracle.h"
-#include "analysis/data/findings.h"
 #include "record/stats.h"
 
 #include <math.h>
@@ -98,7 +97,7 @@ static void answer(struct work *w, const struct ks_contest *c)
 
 static bool reserve(struct work *w, const struct ks_trials *t, uint32_t n_domains)
 {
-    size_t n = t->n_trials + 1;
+    size_t n = t->most + 1;
     struct ks_oracle *o = w->out;
 
     w->value = calloc(n, sizeof(*w->value));
@@ -106,7 +105,7 @@ static bool reserve(struct work *w, const struct ks_trials *t, uint32_t n_domain
     w->shift = calloc(ks_trials_sweeps(t), sizeof(*w->shift));
     w->row = calloc(n, sizeof(*w->row));
     w->column = calloc(n, sizeof(*w->column));
-    o->chances = calloc(n, sizeof(*o->chances));
+    o->chances = calloc(t->n_cells + 1, sizeof(*o->chances));
     o->answers = calloc(t->n_contests + 1, sizeof(*o->answers));
     o->scatter = calloc(n_domains + 1u, sizeof(*o->scatter));
     o->error = calloc(n_domains + 1u, sizeof(*o->error));
@@ -123,7 +122,7 @@ static void rank(struct ks_oracle *o, struct ks_answer *a, double margin)
     qsort(c, a->n, sizeof(*c), by_rank);
     a->safest = a->first;
     for (size_t i = 0; i < a->n && c[i].is_contender == c[0].is_contender; i++) {
-        if (c[i].regret >= 0 && c[i].regret < o->chances[a->safest].regret)
+        if (c[i].regret < o->chances[a->safest].regret)
             a->safest = a->first + i;
         a->n_near += c[i].estimate <= c[0].estimate + log1p(margin);
     }

@@ -26,8 +26,8 @@ struct ks_chance {                         /* an instance of a contest */
     double estimate;                       /* log of ns, comparable within the contest */
     double sd, freedom;                    /* of the estimate */
     double best, near;                     /* chances; near: time <= the best's (1 + margin) */
-    double regret; /* expected log(time / time of the best); KS_NOT_KNOWN: too far for the grid,
-                      where chances are 0 */
+    double regret; /* expected log(time / time of the best), >= 0; of instances beyond the grid,
+                      whose chances are 0, by their estimates */
 };
 struct ks_answer { /* of one contest */
     uint32_t domain, problem, n_failed;

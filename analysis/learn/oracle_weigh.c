@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* oracle_weigh.c - computes the chances of one domain on a grid of gaps above the best */
-#include "analysis/data/findings.h"
 #include "analysis/learn/oracle.h"
 #include "record/stats.h"
 
@@ -15,6 +14,7 @@
 #define STEP_MIN     0.0005
 #define STEP_MAX     0.002
 #define UNLIKELY     1e-4 /* places of the best that are left out */
+#define PLACES_SHARE 0.75 /* of the range of gaps that places may have */
 #define SMALLEST_GAP 1e-9 /* share of a gap that no problem shows */
 
 struct grid {        /* of a domain */
@@ -30,6 +30,7 @@ struct field {
     uint32_t n_places; /* where the best may be */
     uint32_t far_from; /* gaps from place 0 at which far ones begin */
     double lowest;     /* log: place 0 */
+    double best;       /* log: expected time of the best */
     float *likely;     /* [n][n_places + n_gaps] likelihood of each time */
     double *evidence;  /* [n][n_places] */
     double *weight;    /* [n_places] posterior of the place */
@@ -64,19 +65,35 @@ static void fill_likely(struct field *f, const struct grid *g)
     }
 }
 
+/* Where the best may be: not above any instance. Its place is known as well as that of the instance
+ * which says most of it: one lucky time of a large error says little, and must not send all others
+ * out of reach. */
+static void find_range(struct field *f, size_t n, const struct grid *g)
+{
+    const double extent = g->n_gaps * g->step;
+    double low = INFINITY, high = INFINITY, reach;
+
+    for (size_t i = 0; i < n; i++) {
+        low = fmin(low, f->chances[i].estimate - 4 * f->chances[i].sd);
+        high = fmin(high, f->chances[i].estimate + 3 * f->chances[i].sd);
+    }
+    low = fmax(low, high - PLACES_SHARE * extent);
+    reach = extent - (high - low) / 7;
+    f->lowest = low;
+    f->n_places = 1 + at_most((high - low) / g->step, PLACES_MAX - 1);
+    f->far_from = at_most(reach / g->step, UINT32_MAX);
+    while (f->n < n && f->chances[f->n].estimate <= low + reach)
+        f->n++;
+    f->n_far = n - f->n;
+}
+
 static int field_init(struct field *f, struct ks_chance *chances, size_t n, const struct grid *g,
                       struct ks_err *err)
 {
-    double sd = chances->sd, reach = g->n_gaps * g->step - 5 * sd;
     size_t width;
 
-    *f = (struct field){ .chances = chances, .lowest = chances->estimate - 4 * sd };
-    reach = reach > 2 * g->step ? reach : 2 * g->step;
-    while (f->n < n && chances[f->n].estimate <= chances->estimate + reach)
-        f->n++;
-    f->n_far = n - f->n;
-    f->n_places = 1 + at_most(7 * sd / g->step, PLACES_MAX - 1);
-    f->far_from = at_most((reach + 4 * sd) / g->step, UINT32_MAX);
+    *f = (struct field){ .chances = chances };
+    find_range(f, n, g);
     width = f->n_places + g->n_gaps;
     f->likely = calloc(f->n * width, sizeof(*f->likely));
     f->evidence = calloc(f->n * f->n_places, sizeof(*f->evidence));
@@ -256,6 +273,7 @@ static void add_place(const struct scene *s, struct field *f, const struct grid 
     for (uint32_t k = 0; k < g->n_gaps; k++)
         least += exp(s->log_all[k]) * g->step;
     least -= g->step / 2;
+    f->best += f->weight[m] * (f->lowest + m * g->step + fmax(least, 0));
     for (size_t i = 0; i < f->n; i++) {
         double near, gap;
 
@@ -273,7 +291,7 @@ static int weigh_contest(struct ks_chance *chances, const struct ks_answer *a, c
 {
     struct scene *s = calloc(1, sizeof(*s));
     struct field f;
-    double *best = calloc(a->n, sizeof(*best));
+    double *best = calloc(a->n, sizeof(*best)), weight = 0;
     int rc = field_init(&f, &chances[a->first], a->n, g, err);
 
     if (rc == 0 && s) {
@@ -290,9 +308,10 @@ static int weigh_contest(struct ks_chance *chances, const struct ks_answer *a, c
             continue;
         set_scene(s, &f, g, m);
         add_place(s, &f, g, m, best);
+        weight += f.weight[m];
     }
     for (size_t i = f.n; rc == 0 && i < a->n; i++)
-        chances[a->first + i].regret = KS_NOT_KNOWN;
+        chances[a->first + i].regret = chances[a->first + i].estimate - f.best / weight;
     field_release(&f);
     if (s) {
         free(s->gap);

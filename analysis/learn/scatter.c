@@ -276,16 +276,25 @@ static void pool(struct work *w, struct ks_scatter *s)
     s->freedom = freedom > 0 ? freedom : s->freedom;
 }
 
-static bool reserve(struct work *w, size_t n, size_t n_sweeps)
+static bool reserve_cells(struct cells *c, size_t n)
 {
-    struct cells *const all[] = { &w->rounds, &w->single, &w->several, &w->moments };
-    bool is_enough = true;
+    c->square = calloc(n + 1, sizeof(double));
+    c->freedom = calloc(n + 1, sizeof(double));
+    return c->square && c->freedom;
+}
 
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        all[i]->square = calloc(n, sizeof(double));
-        all[i]->freedom = calloc(n, sizeof(double));
-        is_enough = is_enough && all[i]->square && all[i]->freedom;
-    }
+static bool reserve(struct work *w, const struct ks_trials *t)
+{
+    const size_t n = t->most + 1, n_sweeps = ks_trials_sweeps(t);
+    const size_t n_blocks = MOST_BLOCKS * t->n_contests;
+    size_t n_several = 0;
+    bool is_enough;
+
+    for (size_t i = 0; i < t->n_trials; i++)
+        n_several += t->trials[i].freedom > 0;
+    is_enough = reserve_cells(&w->rounds, n_several) && reserve_cells(&w->single, t->n_cells) &&
+                reserve_cells(&w->several, t->n_cells) &&
+                reserve_cells(&w->moments, n_blocks < t->n_trials ? n_blocks : t->n_trials);
     w->value = calloc(n, sizeof(double));
     w->scratch = calloc(2 * n, sizeof(double));
     w->shift = calloc(n_sweeps, sizeof(double));
@@ -313,7 +322,7 @@ int ks_scatter_find(const struct ks_trials *t, uint32_t domain, enum ks_over ove
                     struct ks_scatter *out, struct ks_err *err)
 {
     struct work w = { .t = t, .over = over };
-    bool is_enough = reserve(&w, t->n_trials + 1, ks_trials_sweeps(t));
+    bool is_enough = reserve(&w, t);
 
     for (size_t i = 0; is_enough && i < t->n_contests; i++)
         if (t->contests[i].domain == domain)

@@ -23,8 +23,9 @@ struct work {
     const struct ks_sweeps *s;
     enum ks_statistic statistic;
     enum ks_over over;
-    struct point *points; /* [n] of the present contest; all arrays have n_rounds + 1 elements */
+    struct point *points; /* [n] of the present contest; all arrays have room for the largest */
     size_t n;
+    uint32_t *beside; /* [n_sweeps][ROUNDS_MAX] points of the present contest */
     double *value, *scratch, *aligned;
     uint32_t *row, *column;
     size_t *at; /* of a value the number of its point */
@@ -159,6 +160,28 @@ static void scale_by_anchors(struct work *w, uint32_t sweep)
     }
 }
 
+/* Of the points of the present contest those of a point's sweep and round. */
+static uint32_t *beside(const struct work *w, const struct point *p)
+{
+    return &w->beside[(size_t)p->sweep * ROUNDS_MAX + p->round];
+}
+
+static void count_beside(struct work *w)
+{
+    memset(w->beside, 0, (size_t)w->s->n_sweeps * ROUNDS_MAX * sizeof(*w->beside));
+    for (size_t i = 0; i < w->n; i++)
+        ++*beside(w, &w->points[i]);
+}
+
+static uint32_t last_round(const struct work *w, uint32_t sweep)
+{
+    uint32_t last = ROUNDS_MAX - 1;
+
+    while (last > 0 && w->beside[(size_t)sweep * ROUNDS_MAX + last] == 0)
+        last--;
+    return last;
+}
+
 /* Takes the shifts of a sweep's rounds out of w->aligned. */
 static void align_sweep(struct work *w, uint32_t sweep)
 {
@@ -176,21 +199,12 @@ static void align_sweep(struct work *w, uint32_t sweep)
     }
     if (n == 0)
         return;
-    ks_polish(w->value, w->row, w->column, n, ROUNDS_MAX, shift, w->scratch);
+    ks_polish(w->value, w->row, w->column, n, last_round(w, sweep) + 1, shift, w->scratch);
     for (size_t i = 0; i < n; i++)
         w->aligned[w->at[i]] -= shift[w->column[i]];
 }
 
 /* ---- trials of one contest ---- */
-
-static uint32_t n_beside(const struct work *w, const struct point *p)
-{
-    uint32_t n = 0;
-
-    for (size_t i = 0; i < w->n; i++)
-        n += w->points[i].sweep == p->sweep && w->points[i].round == p->round;
-    return n;
-}
 
 /* Of the points [first, end) of one cell those that count. */
 static size_t choose(const struct work *w, size_t first, size_t end, size_t *out)
@@ -204,16 +218,6 @@ static size_t choose(const struct work *w, size_t first, size_t end, size_t *out
         if (w->points[i].is_clean || !has_clean)
             out[n++] = i;
     return n;
-}
-
-static uint32_t last_round(const struct work *w, uint32_t sweep)
-{
-    uint32_t last = 0;
-
-    for (size_t i = 0; i < w->n; i++)
-        if (w->points[i].sweep == sweep && w->points[i].round > last)
-            last = w->points[i].round;
-    return last;
 }
 
 static void make_trial(struct work *w, size_t first, size_t end)
@@ -244,7 +248,7 @@ static void make_trial(struct work *w, size_t first, size_t end)
     for (size_t i = 0; i < n; i++) {
         x[i] = w->aligned[chosen[i]];
         mean += x[i] / (double)n;
-        shared += n > 1 ? ks_polish_left(n_beside(w, &w->points[chosen[i]])) : 0;
+        shared += n > 1 ? ks_polish_left(*beside(w, &w->points[chosen[i]])) : 0;
     }
     t->aligned = ks_over_rounds(x, n, w->over, scratch);
     for (size_t i = 0; i < n; i++)
@@ -274,6 +278,7 @@ static void make_contest(struct work *w, const struct ks_sweep_round *r, size_t 
                               .first = w->out->n_trials,
                               .first_step = w->out->n_steps };
     collect(w, r, n, c);
+    count_beside(w);
     for (size_t i = 0; i < w->n; i++)
         w->aligned[i] = w->points[i].value;
     for (uint32_t sweep = 0; sweep < w->s->n_sweeps; sweep++)
@@ -281,28 +286,65 @@ static void make_contest(struct work *w, const struct ks_sweep_round *r, size_t 
     for (size_t i = 0, end; i < w->n; i = end) {
         for (end = i + 1; end < w->n && is_same_cell(&w->points[i], &w->points[end]);)
             end++;
+        w->out->n_cells += i == 0 || w->points[i].instance != w->points[i - 1].instance;
         make_trial(w, i, end);
     }
     c->n = w->out->n_trials - c->first;
     c->n_steps = w->out->n_steps - c->first_step;
+    w->out->most = c->n > w->out->most ? c->n : w->out->most;
     find_distances(&w->out->trials[c->first], c->n, w->s->n_sweeps);
     w->out->n_contests++;
 }
 
-static bool reserve(struct work *w, size_t n)
+static bool is_same_contest(const struct ks_sweep_round *a, const struct ks_sweep_round *b)
 {
+    return a->domain == b->domain && a->problem == b->problem;
+}
+
+/* What the results can have at most. */
+struct extent {
+    size_t contests, trials, steps;
+    size_t rounds; /* of the largest contest */
+};
+
+static struct extent measure(const struct ks_sweeps *s)
+{
+    struct extent e = { .contests = 0 };
+    const struct ks_sweep_round *r = s->rounds;
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n_rounds; i++) {
+        bool is_next = i > 0 && is_same_contest(&r[i], &r[i - 1]);
+        bool is_cell =
+            is_next && r[i].instance == r[i - 1].instance && r[i].sweep == r[i - 1].sweep;
+
+        n = is_next ? n + 1 : 1;
+        e.rounds = n > e.rounds ? n : e.rounds;
+        e.contests += !is_next;
+        e.trials += !is_cell;
+        e.steps += is_cell;
+    }
+    return e;
+}
+
+static bool reserve(struct work *w)
+{
+    const struct extent e = measure(w->s);
+    const size_t n = e.rounds + 1;
+
     w->points = calloc(n, sizeof(*w->points));
+    w->beside = calloc((size_t)w->s->n_sweeps * ROUNDS_MAX + 1, sizeof(*w->beside));
     w->value = calloc(n, sizeof(*w->value));
     w->aligned = calloc(n, sizeof(*w->aligned));
     w->scratch = calloc(2 * n, sizeof(*w->scratch));
     w->row = calloc(n, sizeof(*w->row));
     w->column = calloc(n, sizeof(*w->column));
     w->at = calloc(n, sizeof(*w->at));
-    w->out->trials = calloc(n, sizeof(*w->out->trials));
-    w->out->contests = calloc(n, sizeof(*w->out->contests));
-    w->out->steps = calloc(n, sizeof(*w->out->steps));
-    return w->points && w->value && w->aligned && w->scratch && w->row && w->column && w->at &&
-           w->out->trials && w->out->contests && w->out->steps;
+    w->out->trials = calloc(e.trials + 1, sizeof(*w->out->trials));
+    w->out->contests = calloc(e.contests + 1, sizeof(*w->out->contests));
+    w->out->steps = calloc(e.steps + 1, sizeof(*w->out->steps));
+    return w->points && w->beside && w->value && w->aligned && w->scratch && w->row && w->column &&
+           w->at && w->out->trials && w->out->contests && w->out->steps;
 }
 
 int ks_trials_make(const struct ks_sweeps *s, enum ks_statistic statistic, enum ks_over over,
@@ -313,14 +355,14 @@ int ks_trials_make(const struct ks_sweeps *s, enum ks_statistic statistic, enum 
     bool is_enough;
 
     *out = (struct ks_trials){ .statistic = statistic };
-    is_enough = reserve(&w, s->n_rounds + 1);
+    is_enough = reserve(&w);
     for (size_t i = 0, end; is_enough && i < s->n_rounds; i = end) {
-        for (end = i + 1;
-             end < s->n_rounds && r[end].domain == r[i].domain && r[end].problem == r[i].problem;)
+        for (end = i + 1; end < s->n_rounds && is_same_contest(&r[end], &r[i]);)
             end++;
         make_contest(&w, &r[i], end - i);
     }
     free(w.points);
+    free(w.beside);
     free(w.value);
     free(w.aligned);
     free(w.scratch);

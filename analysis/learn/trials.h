@@ -39,6 +39,8 @@ struct ks_trials {
     struct ks_step *steps;
     struct ks_contest *contests; /* by domain, problem */
     size_t n_trials, n_contests, n_steps;
+    size_t n_cells;              /* instances of all contests */
+    size_t most;                 /* trials of the largest contest */
     enum ks_statistic statistic; /* of a round's samples */
 };
 

@@ -6,14 +6,29 @@
 #include <math.h>
 #include <string.h>
 
-/* Shell sort with Ciura's gaps: no allocation, so a worker may sort after a kernel hurt the heap.
- */
+#define CIURA    9u
+#define GAPS_MAX 64u /* 2.25^(64 - 9) * 1750 is above 2^64 */
+
+/* Ciura's gaps (2001), and above them each 2.25 times the one before; those below n, ascending. */
+static size_t list_gaps(size_t n, size_t *gap)
+{
+    static const size_t ciura[CIURA] = { 1, 4, 10, 23, 57, 132, 301, 701, 1750 };
+    size_t n_gaps = 0;
+
+    for (; n_gaps < CIURA && ciura[n_gaps] < n; n_gaps++)
+        gap[n_gaps] = ciura[n_gaps];
+    for (; n_gaps >= CIURA && n_gaps < GAPS_MAX && gap[n_gaps - 1] < n / 9 * 4; n_gaps++)
+        gap[n_gaps] = gap[n_gaps - 1] / 4 * 9 + gap[n_gaps - 1] % 4 * 9 / 4;
+    return n_gaps;
+}
+
+/* Shell sort: no allocation, so a worker may sort after a kernel hurt the heap. */
 void ks_stats_sort(double *x, size_t n)
 {
-    static const size_t gaps[] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
+    size_t gaps[GAPS_MAX];
 
-    for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++) {
-        size_t gap = gaps[g];
+    for (size_t g = list_gaps(n, gaps); g > 0; g--) {
+        const size_t gap = gaps[g - 1];
 
         for (size_t i = gap; i < n; i++) {
             double v = x[i];

@@ -137,6 +137,28 @@ static void print_reliability(const char *what, const struct ks_reliability *r)
            r->brier.mean_lo, r->brier.mean_hi, what, r->brier.mean);
 }
 
+static void print_regrets(const struct ks_calibration *c)
+{
+    static const char *const whats[KS_HELD_REGRETS] = {
+        [KS_HELD_EXPECTED] = "expected",
+        [KS_HELD_LEAST] = "seen, at least",
+        [KS_HELD_MOST] = "seen, at most",
+    };
+    static const char *const keys[KS_HELD_REGRETS] = { [KS_HELD_EXPECTED] = "expected_regret",
+                                                       [KS_HELD_LEAST] = "least_regret",
+                                                       [KS_HELD_MOST] = "most_regret" };
+
+    printf("# regret of %zu labels (%zu others have no time in one of the sweeps)\n", c->n_labels,
+           c->n_not_held);
+    for (unsigned k = 0; k < KS_HELD_REGRETS; k++) {
+        const struct ks_quantiles *q = &c->regret[k];
+
+        printf("# regret %-14s  mean %.3f %% [%.3f, %.3f]\n%s %.6f\n%s_lo %.6f\n%s_hi %.6f\n",
+               whats[k], 100 * q->mean, 100 * q->mean_lo, 100 * q->mean_hi, keys[k], q->mean,
+               keys[k], q->mean_lo, keys[k], q->mean_hi);
+    }
+}
+
 static int print_calibration(const struct ks_sweeps *s, struct label l, struct ks_err *err)
 {
     struct ks_calibration c;
@@ -147,9 +169,7 @@ static int print_calibration(const struct ks_sweeps *s, struct label l, struct k
     printf("# oracle of %u sweep against %u held out\n", c.n_train, c.n_held);
     print_reliability("best", &c.best);
     print_reliability("near", &c.near);
-    printf("# regret of the labels: expected %.3f %%, seen %.3f %%\nexpected_regret %.6f\n"
-           "seen_regret %.6f\n",
-           100 * c.expected_regret, 100 * c.seen_regret, c.expected_regret, c.seen_regret);
+    print_regrets(&c);
     return 0;
 }
 

@@ -234,7 +234,8 @@ def rows_calibration(raw, b):
     get = lambda key: raw.mid(b, key)
     yield [f"{b}: Brier score", str(int(get("problems"))),
            f"{get('brier.best'):.4f} best, {get('brier.near'):.4f} near",
-           f"regret expected {100 * get('expected_regret'):.2f} %, seen {100 * get('seen_regret'):.2f} %",
+           f"regret expected {100 * get('expected_regret'):.2f} %, seen "
+           f"{100 * get('least_regret'):.2f} to {100 * get('most_regret'):.2f} %",
            "", "", ""]
 
 

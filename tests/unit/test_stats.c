@@ -13,7 +13,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void assert_near(double got, double want)
 {
@@ -170,6 +172,47 @@ static void mad_and_order_hold_for_all_sizes(void **state)
         ks_stats(dev, n, 0, 1, sorted_dev, &d);
         assert_near(s.mad, d.median);
     }
+}
+
+static int by_value(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+
+    return (a > b) - (a < b);
+}
+
+static double seconds_since(clock_t start)
+{
+    return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+/* Time is n log n or little more: of four million values a quadratic sort takes tens of times as
+ * long as qsort. */
+static void millions_are_sorted_in_time(void **state)
+{
+    enum { N = 1 << 22 };
+    double *x = malloc(N * sizeof(*x)), *y = malloc(N * sizeof(*y)), own_s, library_s;
+    uint64_t rng = 11;
+    clock_t start;
+
+    (void)state;
+    assert_true(x && y);
+    for (size_t i = 0; i < N; i++)
+        x[i] = y[i] = (double)ks_rng_below(&rng, N);
+    start = clock();
+    ks_stats_sort(x, N);
+    own_s = seconds_since(start);
+    start = clock();
+    qsort(y, N, sizeof(*y), by_value);
+    library_s = seconds_since(start);
+    assert_memory_equal(x, y, N * sizeof(*x));
+#ifndef KSWEEP_SANITIZED
+    if (own_s > 5 * library_s)
+        fail_msg("%.2f s, qsort %.2f s", own_s, library_s);
+#endif
+    print_message("# sort of %d values: %.2f s, qsort %.2f s\n", N, own_s, library_s);
+    free(x);
+    free(y);
 }
 
 /* What the middle of many rounds says must not depend on how many samples a round took. The minimum
@@ -350,6 +393,7 @@ int main(void)
         cmocka_unit_test(values_match_definitions),
         cmocka_unit_test(equal_samples_have_the_clock_as_error),
         cmocka_unit_test(mad_and_order_hold_for_all_sizes),
+        cmocka_unit_test(millions_are_sorted_in_time),
         cmocka_unit_test(statistics_do_not_depend_on_the_number),
         cmocka_unit_test(statistics_by_hand),
         cmocka_unit_test(the_median_of_few_rounds_varies_as_told),
