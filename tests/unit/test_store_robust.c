@@ -208,9 +208,13 @@ static bool is_for_writers(const struct ks_buf *b, size_t at)
 }
 
 #ifdef KSWEEP_SANITIZED
-#define N_FLIPS 120 /* it is HDF5 that finds most of them, which is not sanitized */
+#define N_FLIPS 60 /* it is HDF5 that finds most of them, which is not sanitized */
+#define N_KILLS 6  /* what is on disk then matters to the file, not to sanitizers */
+#define LIMITS  1  /* likewise; each limit is this part larger than the one before */
 #else
 #define N_FLIPS 400
+#define N_KILLS 20
+#define LIMITS  3
 #endif
 
 /* Every byte of the file that means something is under a checksum; what is left over is padding. */
@@ -326,7 +330,7 @@ static void a_full_disk_leaves_the_old_file(void **state)
     assert_int_equal(gather_with(p, NULL, &err), 0);
     read_file(p->file, &before);
     skit_run(p->dir[0], 1, 4, 9, 200, 0);
-    for (rlim_t most = 0; most <= 200000; most += 1 + most / 3) {
+    for (rlim_t most = 0; most <= 200000; most += 1 + most / LIMITS) {
         int rc = gather_in_child(p, most, most % 2);
 
         assert_int_equal(count_entries(p->root), 3);
@@ -355,7 +359,7 @@ static void a_kill_leaves_the_old_file_or_the_new_one(void **state)
     t0 = ks_now_ns();
     assert_int_equal(gather_with(p, NULL, &err), 0);
     whole_ns = ks_now_ns() - t0;
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < N_KILLS; i++) {
         pid_t pid = fork();
 
         assert_true(pid >= 0);
