@@ -60,7 +60,7 @@ struct view {
     double rate;                 /* < 0: unknown */
     struct ks_progress progress; /* as rank 0 told last; left_s < 0: not known */
     bool has_progress;
-    struct ks_run_result ended;  /* what status.json says */
+    struct ks_run_result ended; /* what status.json says */
     const char *state, *lost_hosts;
 };
 

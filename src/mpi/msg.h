@@ -43,9 +43,11 @@ struct ks_msg_lease {       /* KS_F_MSG_LEASE, 0 -> rank */
  *   KS_F_MSG_DRAIN      0 -> rank   finish the cell in flight, give the rest back;
  *                                   a = 1: dismissed: say goodbye and wait;
  *                                   a = 2: released, rank 0 has written everything: kill the
- *                                   worker and leave (b = 1: without MPI_Finalize, somebody is
- * lost); a = 0, b = 1: no more time, kill the worker KS_F_MSG_BYE        rank -> 0   no more
- * records; a = 1: it cannot measure or build any more (b = 1: quarantined), but stays */
+ *                                   worker and leave (b = 1: without MPI_Finalize, as somebody
+ *                                   is lost);
+ *                                   a = 0, b = 1: no more time, kill the worker
+ *   KS_F_MSG_BYE        rank -> 0   no more records; a = 1: it cannot measure or build any more
+ *                                   (b = 1: quarantined), but stays */
 /* How often both sides say that they live, where who is silent for so long counts as lost: every
  * second, or more often where that is not four times in it. */
 uint64_t ks_msg_beat_ns(uint64_t lost_after_ns);

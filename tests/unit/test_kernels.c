@@ -5,11 +5,11 @@
 /* quick: no */
 #include "kernel_sweep.h"
 
-static const char *const configs[] = { "host_forward.json",        "host_forward_3d.json",
-                                       "host_forward_bf16.json",   "host_forward_fp16.json",
-                                       "host_forward_ngchw.json",  "host_forward_clang.json",
-                                       "host_forward_matrix.json", "host_forward_avx2.json",
-                                       NULL };
+static const char *const configs[] = {
+    "host_forward.json",        "host_forward_3d.json",    "host_forward_bf16.json",
+    "host_forward_fp16.json",   "host_forward_ngchw.json", "host_forward_clang.json",
+    "host_forward_matrix.json", "host_forward_avx2.json",  NULL
+};
 static const char *const quick[] = { "host_forward_quick.json", NULL };
 
 static bool is_same_domain(const struct place *p, uint32_t i, uint32_t k)
