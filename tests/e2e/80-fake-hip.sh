@@ -9,7 +9,8 @@ need_program mpirun cc
 cd "$tap_tmp" || exit 1
 
 gpu_job 1 True >job.json
-TIMEOUT=3 gpu_job 1 True >short.json
+gpu_job 1 "$few" >few.json
+TIMEOUT=3 gpu_job 1 "$few" >short.json
 
 # --- nothing happens
 
@@ -29,8 +30,9 @@ is "$(same_times again clean)" '' 'the same sweep gives the same times'
 
 # --- one cell is struck
 
-struck launch "launch@1-:$here" launch_failed 701 'hipErrorLaunchOutOfResources'
-struck fault "fault@1-:$here" launch_failed 719 'hipErrorLaunchFailure \(719\)'
+n_cells=4
+struck launch "launch@1-:$here" launch_failed 701 'hipErrorLaunchOutOfResources' few.json
+struck fault "fault@1-:$here" launch_failed 719 'hipErrorLaunchFailure \(719\)' few.json
 struck hang "hang@1-:$here" timeout - 'deadline passed in phase exact' short.json
 
 done_testing

@@ -9,14 +9,14 @@ cd "$tap_tmp" || exit 1
 
 # --- memory
 
-gpu_job 1 True >one.json
-gpu_job 2 True >two.json
+gpu_job 1 'tile_m == 32' >one.json
+gpu_job 2 'tile_m == 32' >two.json
 gpu_run 1 one one.json devices=1
 gpu_run 1 two two.json devices=1
 allocated() { awk '$3 == "alloc" { print $4 }' "$1.log" | sort -u; }
 bytes=$(comm -13 <(allocated one) <(allocated two) | head -n 1) # only the second problem wants it
 gpu_run 1 unfit two.json "fault=oom@1-:bytes=$bytes-$bytes"
-is "$(summary unfit)" '7 ok;7 out_of_memory' 'a problem that does not fit: all of its cells'
+is "$(summary unfit)" '3 ok;3 out_of_memory' 'a problem that does not fit: all of its cells'
 is "$(h5rows unfit/results.h5 measurements problem_id outcome_text | sort -u | wc -l)" 2 'and no others'
 like "$(reasons unfit)" 'hipErrorOutOfMemory' 'and it is said why'
 

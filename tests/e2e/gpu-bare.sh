@@ -13,7 +13,7 @@ ksweep plan conformance.json --export-grid in/conformance.grid || exit 1
 export KSWEEP_GPU_INPUTS=$tap_tmp/in KSWEEP_GPU_BACKEND=hip KSWEEP_GPU_CACHE=$tiny_cache
 export CFLAGS=-O0 CMAKE_BUILD_TYPE=None # neither optimised nor for a debugger: the least to compile
 if command -v ccache >/dev/null; then
-    export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1
+    export CMAKE_C_COMPILER_LAUNCHER=ccache CC='ccache cc' CCACHE_NOHASHDIR=1
 fi
 unset KSWEEP_GPU_BUILD
 check() { # WHAT DIR VARIABLE=VALUE..

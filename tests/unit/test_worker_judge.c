@@ -85,6 +85,13 @@ static void check_same(const struct ks_record *a, const struct ks_record *b)
     assert_memory_equal(a->box_hi, b->box_hi, a->n_box * sizeof(a->box_hi[0]));
 }
 
+/* As few launches as a measurement has, and always as many. */
+static void measure_least(struct rig *r)
+{
+    r->w->setup.measure.max_samples = r->w->setup.measure.min_samples;
+    r->w->setup.measure.min_sample_us = 1;
+}
+
 /* Right or wrong in whatever way: the record does not tell who verified. Each in a worker of its
  * own, so that what a kernel keeps from call to call is the same. */
 static void check_row(const struct shared *s, size_t i, const struct ks_problem *p)
@@ -96,8 +103,7 @@ static void check_row(const struct shared *s, size_t i, const struct ks_problem 
         struct rig r;
 
         open_rig(&r, s, &no_fault);
-        r.w->setup.measure.max_samples = r.w->setup.measure.min_samples; /* as many launches */
-        r.w->setup.measure.min_sample_us = 1;
+        measure_least(&r);
         r.w->next_check_seed = 1000 + i;
         take(&r, p, judges[k]);
         *rec[k] = *run_as(&r, same_rows[i].entry, same_rows[i].numerics);
@@ -192,6 +198,14 @@ static void test_a_right_output_stays(void **state)
     close_rig(&r);
 }
 
+/* Sanitized: one of the wrong entries, and of pairs of a call and an entry each call and each entry
+ * once. */
+#ifdef KSWEEP_SANITIZED
+#define STEP 4
+#else
+#define STEP 1
+#endif
+
 static const char *const wrong_entries[] = { "nothing", "coarse", "unwritten" };
 
 /* Nor are the references of one that is wrong ever on the host as a whole: a worker that the cap on
@@ -206,7 +220,7 @@ static void test_references_come_in_pieces(void **state)
                              "c_total=1 k_total=1",
                              &p, &err),
                      0);
-    for (size_t i = 0; i < sizeof(wrong_entries) / sizeof(wrong_entries[0]); i++) {
+    for (size_t i = 0; i < sizeof(wrong_entries) / sizeof(wrong_entries[0]); i += STEP) {
         struct rig r;
 
         open_rig(&r, s, &no_fault);
@@ -301,6 +315,7 @@ static void test_any_call_may_fail(void **state)
             struct rig r;
 
             open_rig(&r, s, &plan);
+            measure_least(&r);
             assert_int_equal(take_problem(&r, &s->f->problem, "judge", 0, &err), 0);
             is_judged = r.w->inspector == &ks_inspector_judge;
             outcome = run(&r, "uses_workspace")->outcome;
@@ -324,7 +339,7 @@ static void test_any_repair_may_fail(void **state)
     static const char *const entries[] = { "spoils_quietly", "write_after", "writes_and_fails" };
     const struct shared *s = *state;
 
-    for (size_t k = 0; k < 9; k++) {
+    for (size_t k = 0; k < 9; k += STEP) {
         uint32_t n_failed = 0, n_lost = 0;
 
         for (uint32_t n = 0, is_over = 0; is_over == 0; n++) {
@@ -332,12 +347,14 @@ static void test_any_repair_may_fail(void **state)
             struct rig r;
 
             open_rig(&r, s, &plan);
+            measure_least(&r);
             assert_int_equal(take_problem(&r, &s->f->problem, "judge", 0, NULL), 0);
             if (r.w->inspector == &ks_inspector_judge) {
                 run(&r, entries[k % 3]);
                 is_over = strstr(r.w->rec.reason, "planned") == NULL;
                 n_failed += is_over == 0;
                 n_lost += r.w->is_lost;
+                r.w->setup.measure = quick;
                 if (is_over == 0 && !r.w->is_lost)
                     check_good(run(&r, "good"), &quick);
             }
