@@ -73,11 +73,15 @@ static void regret_lies_between_its_bounds(void **state)
     assert_true(c.regret[KS_HELD_LEAST].mean < 0.95 * truth);
     assert_true(c.regret[KS_HELD_MOST].mean > 1.1 * truth);
     near(c.regret[KS_HELD_EXPECTED].mean, truth, 0.3 * truth); /* 150 problems */
-    for (size_t i = 0; i < s.n_rounds; i++)                    /* the labels of problem 0 */
-        if (s.rounds[i].problem == 0 && s.rounds[i].sweep == i % 4)
-            s.rounds[i].outcome = KS_O_CRASHED;
+    for (size_t i = 0; i < s.n_rounds; i++) { /* each instance of problem 0 in one of the sweeps */
+        struct ks_sweep_round *r = &s.rounds[i];
+
+        if (r->problem == 0 && r->sweep == r->instance % 4)
+            r->outcome = KS_O_CRASHED;
+    }
     assert_int_equal(ks_held_calibration(&s, 0, KS_OVER_MEDIAN, 1, 0.005, &c, NULL), 0);
     assert_int_equal(c.n_labels, 4 * 149);
+    assert_int_equal(c.n_not_held, 4);
     ks_sweeps_release(&s);
     sweep_kit_close(&k);
 }
