@@ -163,7 +163,7 @@ static void find_changed(const struct block *b, size_t n, double *work, bool *is
     }
     ks_stats_sort(t, n);
     apart = ks_stats_quantile(t, n, 0.5);
-    tails = ks_student_freedom(ks_stats_quantile(t, n, 0.9) / apart, 0.5, 0.9, 2.5, 100);
+    tails = ks_compare_freedom(apart, ks_stats_quantile(t, n, 0.9), 0.9);
     for (size_t i = 0; i < n; i++) {
         double v = fmin(own + b[i].freedom, tails);
         double times = fmax(apart / ks_student_quantile(0.25, v), 1);
