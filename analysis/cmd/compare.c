@@ -245,6 +245,7 @@ static double median_smallest(const struct ks_comparison *c)
 static void put_report(const struct answer *a, struct ks_buf *to)
 {
     const struct ks_comparison *c = a->c;
+    const bool is_single = a->n_a < 2 || a->in->sweeps.n_sweeps < a->n_a + 2; /* one of the sides */
     char label[96];
 
     ks_input_label_text(a->in->statistic, a->config->over, label, sizeof(label));
@@ -259,16 +260,20 @@ static void put_report(const struct answer *a, struct ks_buf *to)
     ks_buf_printf(to, "\nsmallest detectable change: %.2f %% (median over cells)\n",
                   100 * median_smallest(c));
     if (c->n_together > 0)
-        ks_buf_printf(
-            to,
-            "%zu cells differ, but so do most cells of their problems: that is a change of "
-            "the whole problem or a disturbed machine; several runs per side, in turn, "
-            "tell which\n",
-            c->n_together);
+        ks_buf_printf(to,
+                      "%zu cells differ, but so do most cells of their problems: that is a change "
+                      "of the whole problem or a disturbed machine%s\n",
+                      c->n_together,
+                      is_single ? "; several runs per side, in turn, tell which" : "");
     if (!c->is_repeated)
         ks_buf_printf(to,
                       "one sweep per side: the noise is estimated from the differences, assuming "
                       "that most cells did not change; give several runs per side to measure it\n");
+    if (c->has_few_steps)
+        ks_buf_printf(to,
+                      "hardly any visits to tell late rounds from changes: fewer than %.0f changes "
+                      "in one direction are not called\n",
+                      ceil(1 / a->config->rate));
     put_problems(c, to);
     if (c->n_change[KS_SLOWER] + c->n_change[KS_FASTER])
         ks_buf_printf(to, "\n");

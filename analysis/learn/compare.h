@@ -11,7 +11,7 @@
  * What the cells of a problem share in a sweep (they are measured together: a stretch of time in
  * which the machine was disturbed hits all of them) is taken out of d (compare_shared.c), and a
  * cell is called by the smaller one of d with and without it. A problem that changed as a whole is
- * found only where several sweeps show that it did.
+ * found only where several sweeps of each side show that it did.
  *
  * The noise of d (compare_errors.c):
  *   - several sweeps on a side: the variance between sweeps of one side, moderated over cells
@@ -30,9 +30,10 @@
  * Stratified false discovery control): thousands of cells of one round, of which nothing can be
  * said, do not raise the bar for those that were visited. Cells of one problem share the state of
  * the machine, which makes them positively dependent; the procedure then holds as well (Benjamini &
- * Yekutieli 2001). Where the noise has tails that a t distribution may understate, the calls in one
- * direction must also be 1 / rate times as many as one more than those in the other (Barber &
- * Candes 2015, knockoff+, with signs for knockoffs). */
+ * Yekutieli 2001). Where the noise has tails that a t distribution may understate, or one sweep per
+ * side has too few visits to show them, one more than the calls in the other direction must also be
+ * at most the rate times the calls in this one (Barber & Candes 2015, knockoff+, with signs for
+ * knockoffs). */
 #ifndef KS_ANALYSIS_COMPARE_H
 #define KS_ANALYSIS_COMPARE_H
 
@@ -56,7 +57,8 @@ struct ks_pair { /* a cell that has a time on both sides; logs */
     double sd, freedom;         /* of the difference without the shared part */
     double shared_sd;           /* of the shared part, as far as sd is without it */
     double square, own_freedom; /* between sweeps of one side */
-    double smallest;            /* |difference| that would be found with a chance of 80 % */
+    double smallest;            /* |difference| that would be found with a chance of 80 %, by the t
+                                   distribution alone */
     double p_changed, p_same;
     uint32_t change; /* enum ks_change */
 };
@@ -71,8 +73,7 @@ struct ks_comparison {
     bool is_repeated;  /* a side has several sweeps */
     bool is_one_class; /* both sides measured on devices of one class */
     bool is_heavy[KS_COMPARE_CLASSES]; /* tails of the noise that a t distribution may understate */
-    bool has_few_steps; /* one sweep on both sides, and too few rounds to tell how often one is late
-                         */
+    bool has_few_steps; /* one sweep on both sides, too few visits to tell how often one is late */
     double *late[2]; /* [n_late] of each side, with one sweep on both: absolute differences between
                         successive rounds, ascending; n_late 0: their tails are not heavy */
     size_t n_late[2];

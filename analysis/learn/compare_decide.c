@@ -22,15 +22,16 @@ double ks_false_discovery_cut(double *p, size_t n, double rate)
 
 /* ---- p values ---- */
 
-/* What a cell shows of a change: its difference, with or without what its problem shares, whichever
- * is smaller; 0 where the two have unlike signs. */
+double ks_compare_shown(double own, double whole)
+{
+    if (own * whole <= 0)
+        return 0;
+    return fabs(own) < fabs(whole) ? own : whole;
+}
+
 static double change_shown(const struct ks_pair *p)
 {
-    double own = p->difference - p->shared;
-
-    if (p->difference * own <= 0)
-        return 0;
-    return fabs(own) < fabs(p->difference) ? own : p->difference;
+    return ks_compare_shown(p->difference - p->shared, p->difference);
 }
 
 static double p_of(const struct ks_comparison *c, const struct ks_pair *p, double d)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* compare_errors.c - the noise of differences, from the sweeps of a side and from the differences
  */
-#include "analysis/learn/compare.h"
-#include "analysis/learn/metrics.h"
+#include "analysis/learn/compare_impl.h"
 #include "analysis/learn/scatter.h"
 #include "race/student.h"
 #include "record/stats.h"
@@ -13,10 +12,8 @@
 #define FEW_CELLS     20u
 #define LEVEL_SD      0.003 /* what all cells of a sweep share: prior, and its degrees of freedom */
 #define LEVEL_FREEDOM 4.0
-#define INNER         0.5 /* quantile of |d| that says its scale; of its tails: */
-#define FREEDOM_MIN   2.5
-#define FREEDOM_MAX   100.0
-#define LIGHT         8.0 /* degrees of freedom from which on a tail is not heavy */
+#define INNER         0.5 /* quantile of |d| that says its scale */
+#define FREEDOM_MIN   2.5 /* of its tails */
 
 /* One late round is not to be told from a change where a cell has few rounds: there the tails are
  * looked for far out. The median of four rounds and more has no such tails: what lies far out has
@@ -103,15 +100,15 @@ static void set_fit(double inner, double freedom, struct fit *f)
     f->variance = scale * scale / 2; /* a difference has that of two values */
 }
 
-static double freedom_of(double ratio, double quantile)
+double ks_compare_freedom(double inner, double x, double quantile)
 {
-    return ks_student_freedom(ratio, INNER, quantile, FREEDOM_MIN, FREEDOM_MAX);
+    return ks_student_freedom(x / inner, INNER, quantile, FREEDOM_MIN, KS_COMPARE_FREEDOM_MAX);
 }
 
 /* x: [n] ascending */
 static double both_tails(double inner, const double *x, size_t n, double quantile)
 {
-    return freedom_of(ks_stats_quantile(x, n, quantile) / inner, quantile);
+    return ks_compare_freedom(inner, ks_stats_quantile(x, n, quantile), quantile);
 }
 
 /* Changes lie in a tail, and would be taken for that of the noise: of a tenth of the cells that are
@@ -122,13 +119,13 @@ static double shorter_tail(double inner, const double *side, size_t n, const dou
                            size_t n_other)
 {
     static const double quantiles[] = { 0.9, 0.95, 0.98 };
-    double least = FREEDOM_MAX;
+    double least = KS_COMPARE_FREEDOM_MAX;
 
     for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
         double q = quantiles[i];
         double x = fmin(ks_stats_quantile(side, n, q), ks_stats_quantile(other, n_other, q));
 
-        least = fmin(least, freedom_of(x / inner, q));
+        least = fmin(least, ks_compare_freedom(inner, x, q));
     }
     return least;
 }
@@ -167,7 +164,7 @@ static void fit_middle(double *own, double *shown, size_t n, struct tails t, dou
         return;
     if (!t.is_trimmed && n_up > 0 && n_down > 0)
         freedom = shorter_tail(inner, work, n_up, work + n_up, n_down);
-    is_light = freedom >= fmin(LIGHT, LOOSE * t.expected);
+    is_light = freedom >= fmin(KS_COMPARE_LIGHT, LOOSE * t.expected);
     f->is_heavy = !t.is_trimmed && !is_light;
     if (!is_light)
         freedom = both_tails(inner, shown, n, t.outer);
@@ -190,7 +187,7 @@ static void fit_middle(double *own, double *shown, size_t n, struct tails t, dou
 
 struct cell {
     double log_ns, d, x; /* d: from the median of the differences; x: |d| */
-    double shown;        /* d, or with what its problem shares if that is less; 0: unlike signs */
+    double shown;        /* ks_compare_shown(), likewise from the median */
     size_t i_pair;
 };
 
@@ -201,13 +198,6 @@ static int by_time(const void *a, const void *b)
     if (x->log_ns != y->log_ns)
         return x->log_ns < y->log_ns ? -1 : 1;
     return (x->i_pair > y->i_pair) - (x->i_pair < y->i_pair);
-}
-
-static double shown_of(double own, double whole)
-{
-    if (own * whole <= 0)
-        return 0;
-    return fabs(own) < fabs(whole) ? own : whole;
 }
 
 /* Of each cell the difference without what its problem shares, from the middle, over p->sd. */
@@ -235,7 +225,7 @@ static size_t list_cells(const struct ks_comparison *c, uint32_t class, struct c
 
         cell[i].d = own / p->sd;
         cell[i].x = fabs(cell[i].d);
-        cell[i].shown = shown_of(own, whole) / p->sd;
+        cell[i].shown = ks_compare_shown(own, whole) / p->sd;
     }
     qsort(cell, n, sizeof(*cell), by_time);
     return n;
@@ -311,7 +301,7 @@ static void set_repeats(struct ks_comparison *c, const struct fit *fit)
         const struct fit *f = &fit[ks_compare_class(p)];
 
         p->sd = 1;
-        p->freedom = FREEDOM_MAX;
+        p->freedom = KS_COMPARE_FREEDOM_MAX;
         if (!c->is_repeated)
             continue;
         p->freedom = f->freedom + p->own_freedom;

@@ -29,6 +29,16 @@ struct ks_compare_work {
 /* compare_shared.c: sets `shared` of values and pairs. Returns 0 or KS_ENOMEM. */
 int ks_compare_shared(struct ks_compare_work *w, struct ks_comparison *c, struct ks_err *err);
 
+/* What a cell shows of a change: its difference without what its problem shares or the whole one,
+ * whichever is smaller; 0 where the two have unlike signs. */
+double ks_compare_shown(double own, double whole);
+
+#define KS_COMPARE_FREEDOM_MAX 100.0
+#define KS_COMPARE_LIGHT       8.0 /* degrees of freedom from which on a tail is not heavy */
+/* compare_errors.c: the degrees of freedom, at least 2.5, at which this quantile of absolute
+ * differences is x when their median is `inner`; the fewest when that is 0. */
+double ks_compare_freedom(double inner, double x, double quantile);
+
 /* compare_steps.c: keeps the differences between rounds of each side (struct ks_comparison, late)
  * when one of them has heavy tails. Returns 0 or KS_ENOMEM. */
 int ks_compare_steps(struct ks_comparison *c, const struct ks_trials *t, uint32_t n_a,

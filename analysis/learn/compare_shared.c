@@ -143,8 +143,8 @@ static void set_shared(struct ks_compare_value *v, const struct scales *s, bool 
 
 /* ---- problems that changed as a whole ---- */
 
-/* Blocks that several sweeps of both sides show to differ, by their variance between sweeps of one
- * side or by that of all blocks' differences, whichever is larger. */
+/* Blocks of keep_repeated() that differ, by their variance between sweeps of one side or by that of
+ * all blocks' differences, whichever is larger. */
 static void find_changed(const struct block *b, size_t n, double *work, bool *is_changed)
 {
     double *square = work, *freedom = work + n, *t = work + 2 * n;
@@ -163,7 +163,7 @@ static void find_changed(const struct block *b, size_t n, double *work, bool *is
     }
     ks_stats_sort(t, n);
     apart = ks_stats_quantile(t, n, 0.5);
-    tails = ks_student_freedom(ks_stats_quantile(t, n, 0.9) / apart, 0.5, 0.9, 2.5, 100);
+    tails = ks_compare_freedom(apart, ks_stats_quantile(t, n, 0.9), 0.9);
     for (size_t i = 0; i < n; i++) {
         double v = fmin(own + b[i].freedom, tails);
         double times = fmax(apart / ks_student_quantile(0.25, v), 1);
@@ -172,7 +172,8 @@ static void find_changed(const struct block *b, size_t n, double *work, bool *is
     }
 }
 
-/* Those of which a side has several sweeps; returns how many. */
+/* Those of which both sides have several sweeps: in a single one a disturbance looks like a change.
+ * Returns how many. */
 static size_t keep_repeated(struct block *b, size_t n)
 {
     size_t kept = 0;
@@ -180,7 +181,7 @@ static size_t keep_repeated(struct block *b, size_t n)
     for (size_t i = 0; i < n; i++) {
         double n_a = b[i].n_sweeps[0], n_b = b[i].n_sweeps[1];
 
-        if (n_a < 1 || n_b < 1 || n_a + n_b < 3)
+        if (n_a < 2 || n_b < 2)
             continue;
         b[i].difference = b[i].mean[1] - b[i].mean[0];
         b[i].freedom = n_a + n_b - 2;

@@ -2,20 +2,18 @@
 /* compare_steps.c - how often a value of one side is late, from the differences between its rounds
  */
 #include "analysis/learn/compare_impl.h"
-#include "race/student.h"
 #include "record/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define MANY  50u /* steps, from which tails can be read */
-#define HEAVY 8.0 /* degrees of freedom below which a tail is */
+#define MANY 50u /* steps, from which tails can be read */
 
 static bool is_heavy(const double *x, size_t n)
 {
     double inner = ks_stats_quantile(x, n, 0.5), outer = ks_stats_quantile(x, n, 0.98);
 
-    return n >= MANY && inner > 0 && ks_student_freedom(outer / inner, 0.5, 0.98, 2.5, 100) < HEAVY;
+    return n >= MANY && inner > 0 && ks_compare_freedom(inner, outer, 0.98) < KS_COMPARE_LIGHT;
 }
 
 int ks_compare_steps(struct ks_comparison *c, const struct ks_trials *t, uint32_t n_a,

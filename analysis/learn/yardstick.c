@@ -2,7 +2,6 @@
 /* yardstick.c - regret over all splits of the sweeps into three groups, with its quantiles */
 #include "analysis/learn/yardstick.h"
 #include "analysis/learn/bootstrap.h"
-#include "analysis/learn/metrics.h"
 #include "record/outcome.h"
 #include "record/stats.h"
 

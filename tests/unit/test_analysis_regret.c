@@ -96,11 +96,15 @@ static void an_instance_that_lacks_a_sweep_says_nothing(void **state)
     sweep_kit_open(&k, 11, 4, 10, 12);
     k.noise = (struct sweep_noise){ .round_sd = 0.03, .sweep_sd = 0.016, .common_sd = 0.05 };
     sweep_kit_measure(&k, &s);
-    for (size_t i = 0; i < s.n_rounds; i++) /* the labels of problem 0 */
-        if (s.rounds[i].problem == 0 && s.rounds[i].sweep == i % 4)
-            s.rounds[i].outcome = KS_O_CRASHED;
+    for (size_t i = 0; i < s.n_rounds; i++) { /* each instance of problem 0 in one of the sweeps */
+        struct ks_sweep_round *r = &s.rounds[i];
+
+        if (r->problem == 0 && r->sweep == r->instance % 4)
+            r->outcome = KS_O_CRASHED;
+    }
     assert_int_equal(ks_held_calibration(&s, 0, KS_OVER_MEDIAN, 1, 0.005, &c, NULL), 0);
     assert_int_equal(c.n_labels, 4 * 9);
+    assert_int_equal(c.n_not_held, 4);
     ks_sweeps_release(&s);
     sweep_kit_close(&k);
 }
