@@ -180,6 +180,6 @@ void ks_coord_visits_left(const struct ks_coord *c, struct ks_visits_left *out)
         out->n += b->is_begun ? fmax(r->mean_n - (b->verdict.next_round - 1), 1) : r->mean_n;
         out->n_measured += left.n;
         out->device_s += left.wall_s;
-        out->later_s += left.wall_s - b->asked.wall_s;
+        out->later_s += fmax(left.wall_s - b->asked.wall_s, 0);
     }
 }
