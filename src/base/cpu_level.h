@@ -18,8 +18,8 @@ extern const struct ks_cpu_level ks_cpu_levels[KS_CPU_LEVELS];
 /* Whether one of the words of `flags`, which white space separates, is `flag`. */
 bool ks_cpu_flags_has(const char *flags, const char *flag);
 
-/* The highest level whose flags, and those of all above the first, a CPU of x86-64 has; borrowed.
- */
+/* The highest level of a CPU that has these flags: those of each level up to it. The first one is
+ * not checked, as every CPU of x86-64 has it. Borrowed. */
 const char *ks_cpu_level_of(const char *flags);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int ks_new_dir_check(const char *dir, struct ks_err *err)
 {
@@ -38,7 +39,11 @@ int ks_new_dir_begin(const char *dir, char *tmp_out, struct ks_err *err)
         return ks_fail(err, KS_EINVAL, "the name of the directory is too long");
     if (!mkdtemp(tmp_out))
         return ks_fail_path(err, "making the directory '%s'", dir);
-    return chmod(tmp_out, 0755) ? ks_fail_errno(err, "making '%s'", tmp_out) : 0;
+    if (chmod(tmp_out, 0755) == 0)
+        return 0;
+    rc = ks_fail_errno(err, "making '%s'", tmp_out);
+    (void)rmdir(tmp_out);
+    return rc;
 }
 
 int ks_new_dir_put(const char *tmp, const char *name, const struct ks_buf *b, struct ks_err *err)

@@ -143,14 +143,15 @@ static double rate_of_all(const struct ks_ledger_counts *n)
     return seconds > 0 ? (double)n->n_final / seconds : -1;
 }
 
-/* Rank 0's own estimate and rate, the former less its age while it goes on. Older releases left
- * none, and a run that has just been resumed has still the one of its life before. */
+/* What rank 0 told last. Older releases left nothing, and a run that has just been resumed has what
+ * the life before it left. */
 static void read_progress(struct view *v)
 {
     v->has_progress = ks_progress_read(v->dir, &v->progress, NULL) == 0 &&
                       (!is_running(v) || v->progress.pid == v->owner.segment.pid);
 }
 
+/* Rank 0's own estimate and rate, the former less its age while it goes on. */
 static void estimate(struct view *v)
 {
     v->rate = v->has_progress && v->progress.rate > 0 ? v->progress.rate : rate_of_all(&v->n);

@@ -84,8 +84,8 @@ static uint32_t n_to_come(const struct ks_coord *c)
 
 struct expected {
     struct ks_eta_visits wall_s, work;
-    double to_come_s;            /* cells of the problems that are to come */
-    uint32_t n_to_come, n_begun; /* their number, without and with a book */
+    double to_come_s;             /* cells of the problems that are to come */
+    uint32_t n_to_come, n_booked; /* their number, without and with a book */
 };
 
 static void add_open(struct expected *e, const struct race_book *b, struct race_work first)
@@ -103,7 +103,7 @@ static void expect_cells(const struct ks_coord *c, struct expected *e)
     const uint32_t n = c->c.grid->n_problems;
     struct ks_sched_counts s;
     struct ks_sched_left left;
-    double done_s, n_incomplete, n_unknown = e->n_to_come + e->n_begun;
+    double done_s, n_incomplete, n_unknown = e->n_to_come + e->n_booked;
 
     ks_sched_counts(c->sched, &s);
     ks_sched_left(c->sched, &left);
@@ -123,7 +123,7 @@ static struct expected expect(const struct ks_coord *c)
     for (uint32_t i = 0; i < r->n_open; i++) {
         const struct race_book *b = r->open[i];
 
-        e.n_begun += !b->is_begun && b->spent.n <= 0;
+        e.n_booked += !b->is_begun && b->spent.n <= 0;
         if (b->spent.n <= 0)
             continue;
         add_open(&e, b, b->is_begun ? b->first : b->round_1);
@@ -171,8 +171,8 @@ void ks_coord_visits_left(const struct ks_coord *c, struct ks_visits_left *out)
                                     .device_s = device_s,
                                     .later_s = device_s,
                                     .each = ks_eta_visits_of(&e.work, e.work.usual_cells_s) };
-    if (e.n_to_come + e.n_begun > 0)
-        out->each = n / (e.n_to_come + e.n_begun);
+    if (e.n_to_come + e.n_booked > 0)
+        out->each = n / (e.n_to_come + e.n_booked);
     for (uint32_t i = 0; i < r->n_open; i++) {
         const struct race_book *b = r->open[i];
         const struct race_work left = left_of(r, &e, b);
@@ -180,6 +180,6 @@ void ks_coord_visits_left(const struct ks_coord *c, struct ks_visits_left *out)
         out->n += b->is_begun ? fmax(r->mean_n - (b->verdict.next_round - 1), 1) : r->mean_n;
         out->n_measured += left.n;
         out->device_s += left.wall_s;
-        out->later_s += left.wall_s - b->asked.wall_s;
+        out->later_s += fmax(left.wall_s - b->asked.wall_s, 0);
     }
 }

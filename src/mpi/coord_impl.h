@@ -3,9 +3,8 @@
  * and leases), coord_record.c (records), coord_confirm.c (failures), coord_alias.c (instances that
  * are the same code), coord_prune.c (cells that nobody measures), coord_race.c, coord_visit.c,
  * coord_expect.c and coord_rebuild.c (rounds beyond the first: coord_race.h), coord_build.c (who
- * compiles),
- * coord_ranks.c (who is there), coord_progress.c (how far it is) and
- * coord_noise.c (busy machines). */
+ * compiles), coord_ranks.c (who is there), coord_progress.c (how far it is) and coord_noise.c (busy
+ * machines). */
 #ifndef KS_MPI_COORD_IMPL_H
 #define KS_MPI_COORD_IMPL_H
 

@@ -31,8 +31,8 @@ struct race_book {
     bool is_waiting; /* its contenders run alone (coord_visit.c): no visit is asked for */
     uint64_t lease;  /* of the visit in flight; 0: none. Set by ks_coord_visit_hold */
     struct race_book *next_in_bucket;
-    uint32_t n_ended; /* visits in a row, on whatever device, that ended before all was measured */
-    uint32_t n_excused; /* losses of ranks that do not count any more: what caused them is known */
+    uint32_t n_unclosed; /* visits in a row, on any device, that ended before all was measured */
+    uint32_t n_excused;  /* losses of ranks that do not count any more: what caused them is known */
     uint32_t n_withdrawn; /* instances, when the contenders ran alone; UINT32_MAX: they have not */
     struct race_work {
         double wall_s, n; /* of records */

@@ -253,10 +253,10 @@ int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, bool is_given_again, 
     rc = ks_coord_race_decide(c, b, err);
     if (rc < 0 || c->is_draining)
         return rc;
-    b->n_ended = b->verdict.next_round == round ? b->n_ended + 1 : 0;
+    b->n_unclosed = b->verdict.next_round == round ? b->n_unclosed + 1 : 0;
     if (b->verdict.stop != KS_RACE_OPEN)
         return ks_coord_race_end(c, b, b->verdict.stop, err);
-    if (b->verdict.n_futile >= FUTILE_MOST || b->n_ended >= FUTILE_MOST)
+    if (b->verdict.n_futile >= FUTILE_MOST || b->n_unclosed >= FUTILE_MOST)
         return ks_coord_race_end(c, b, b->verdict.settled ? b->verdict.settled : KS_RACE_NOISY,
                                  err);
     return is_given_again ? 0 : ks_coord_visit_ask(c, b, now_ns, err);

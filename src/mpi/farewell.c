@@ -79,7 +79,7 @@ bool ks_farewell_send(struct ks_net *net, bool is_anyone_lost, uint64_t limit_ns
     if (n_left)
         flush(net, FLUSH_NS);
     free(has_left);
-    return n_left == 0;
+    return n_left == 0 && !is_anyone_lost;
 }
 
 bool ks_farewell_await(struct ks_net *net, uint64_t limit_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_farewell.c - after a loss the other ranks are let go last, once everything is written */
+/* test_farewell.c - ranks leave when everything is written, or when rank 0 cannot go on */
 #include "mpi/farewell.h"
 
 #include "base/clock.h"
@@ -240,6 +240,8 @@ static void test_rank_0_cannot_go_on(void **state)
     net->is_silent[2] = net->is_forgotten[2] = true;
     assert_false(ks_farewell_send(net, true, 1000000));
     assert_string_equal(net->log, "drain 1 0 1, drain 1 2 1, drain 3 0 1, drain 3 2 1, ");
+    net->is_silent[2] = net->is_forgotten[2] = false; /* it is back, but was told not to finalize */
+    assert_false(ks_farewell_send(net, true, LIMIT_NS));
 }
 
 /* Of a rank that cannot begin, either: nothing but being told so lets it finalize. */
