@@ -112,8 +112,9 @@ static int settle(struct ks_mixed *m, const struct ks_mixed_row *rows, size_t n,
     m->n_problems += n_times > most;
     for (size_t i = 0; rc == 0 && best && i < n; i++) {
         const struct ks_mixed_source *s = &rows[i].source;
+        const bool is_unrun = !s->has_device && rows[i].kind != KS_MIXED_CELL;
 
-        if (is_same(s, best) || (!s->has_device && is_in_file(rows, n, best, s->file)))
+        if (is_same(s, best) || (is_unrun && is_in_file(rows, n, best, s->file)))
             rc = put(c, &rows[i], err);
     }
     return rc;

@@ -12,7 +12,8 @@
 struct ks_mixed_source {
     uint64_t device_class, condition;
     bool is_over_rounds; /* the time is one over rounds (schema 1.6) */
-    bool has_device;     /* false: no device ran it, so it is of its file's source */
+    bool has_device;     /* false: no device is known; of what has no time, it is of its file's
+                            source */
     size_t file;
 };
 

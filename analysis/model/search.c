@@ -93,31 +93,51 @@ static const bool *problems_of(const struct run *r, uint32_t i, uint32_t j, bool
     return is_in;
 }
 
+/* The losses of one fold after each round, until it has not gained for a while. */
+struct course {
+    float *curve, best;
+    uint32_t n_since; /* rounds without a gain */
+};
+
+static int watch(const struct run *r, const struct ks_fit *f, size_t k,
+                 const struct ks_fit_rows *held, uint32_t round, struct course *c,
+                 struct ks_err *err)
+{
+    const float *scores = NULL;
+    int rc = ks_booster_watch(f->booster, k, &scores, err);
+
+    if (rc < 0)
+        return rc;
+    c->curve[round] = (float)ks_fit_rows_loss(r->in->cells, held, scores);
+    c->n_since++;
+    if (c->curve[round] < c->best) {
+        c->best = c->curve[round];
+        c->n_since = 0;
+    }
+    return 0;
+}
+
 /* Rounds, at least one, until neither fold has gained for a while or the time is used up; the last
- * losses stand for the rest. */
+ * losses stand for the rest. Each fold's losses end by themselves: those of one judge the other, so
+ * how long they last must not follow from the other. */
 static int grow(struct run *r, size_t pair, struct ks_fit *f, const struct ks_fit_rows *const *held,
                 float *const *curves, struct ks_err *err)
 {
-    uint32_t n_since = 0, n_max = r->search->max_rounds, round = 0;
-    float best[2] = { INFINITY, INFINITY };
+    const uint32_t n_max = r->search->max_rounds, patience = r->options->patience;
+    struct course c[2] = { { curves[0], INFINITY, 0 }, { curves[1], INFINITY, 0 } };
+    uint32_t round = 0;
     int rc = 0;
 
-    for (; rc == 0 && round < n_max && n_since < r->options->patience; round++) {
+    for (; rc == 0 && round < n_max && (c[0].n_since < patience || c[1].n_since < patience);
+         round++) {
         if (round > 0 && is_used_up(r, pair))
             break;
         rc = ks_fit_rounds(f, 1, err);
-        n_since++;
         for (size_t k = 0; rc == 0 && k < 2; k++) {
-            const float *scores = NULL;
-
-            rc = ks_booster_watch(f->booster, k, &scores, err);
-            if (rc < 0)
-                break;
-            curves[k][round] = (float)ks_fit_rows_loss(r->in->cells, held[k], scores);
-            if (curves[k][round] < best[k]) {
-                best[k] = curves[k][round];
-                n_since = 0;
-            }
+            if (c[k].n_since < patience)
+                rc = watch(r, f, k, held[k], round, &c[k], err);
+            else
+                curves[k][round] = curves[k][round - 1];
         }
     }
     for (; rc == 0 && round < n_max; round++)

@@ -146,15 +146,17 @@ static int score_fold(struct run *r, uint32_t i, const struct split *s, const st
     return rc;
 }
 
-/* Now, not when the directory is written. */
+/* Now, not when the directory is written. Saving takes time and memory in each fold, so only what
+ * may be too large is saved. */
 static int check_size(const struct run *r, const struct ks_tried *t, const struct ks_fit *f,
                       struct ks_err *err)
 {
     const uint64_t most = r->options->max_model_bytes ? r->options->max_model_bytes : KS_MODEL_MAX;
+    const double start_bytes = r->in->start ? (double)r->in->start->len : 0;
     struct ks_buf json;
     int rc;
 
-    if (!r->in->start && 2 * ks_tried_most_bytes(t) <= (double)most)
+    if (start_bytes + 2 * ks_tried_most_bytes(t) <= (double)most)
         return 0;
     ks_buf_init(&json);
     rc = ks_booster_save(f->booster, &json, err);

@@ -13,6 +13,8 @@ power of two that divides them, up to 256, as far as tiles of kernels go. Their 
 logarithm of the ratio of that number. For problem B with twin A, the best of A among the instances
 measured for B is used for B; the loss is 1 - best time of B / its time. Printed by classes of distance;
 the intervals are 95 %, by resampling chains (problems that are equal but for the number that varies).
+A problem counts once in each of its chains (at most one per number) and classes of distance, so the
+column `problems` can exceed the list.
 
 At distance 0 a twin would be another measurement of the same problem, so the loss that is left there,
 by a line through the pairs nearer than --near (default 0.2), is due to errors of both labels:

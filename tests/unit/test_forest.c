@@ -197,6 +197,36 @@ static void test_other_models_are_refused(void **state)
     }
 }
 
+/* What brackets alone tell of a list. */
+static void test_damaged_lists_are_refused(void **state)
+{
+    static const char before[] = "{\"learner\":{\"gradient_booster\":{\"model\":{\"trees\":[";
+    static const struct {
+        const char *list, *why;
+    } rows[] = { { "{}", "m.json: the list of trees has no end" },
+                 { "{},{\"a\":[", "m.json: the list of trees has no end" },
+                 { "{},]}}}}", "m.json: a tree is missing behind a comma" },
+                 { "{} , ]}}}}", "m.json: a tree is missing behind a comma" } };
+
+    (void)state;
+    for (size_t i = 0; i < N(rows); i++) {
+        struct ks_forest_text t = { 0 };
+        struct ks_err err = { 0 };
+        const char *tree;
+        char text[128];
+        size_t len;
+        int rc;
+
+        snprintf(text, sizeof(text), "%s%s", before, rows[i].list);
+        rc = ks_forest_text_open(&t, text, strlen(text), "m.json", &err);
+        if (rc == 0)
+            rc = ks_forest_text_next(&t, &tree, &len, &err);
+        assert_int_equal(rc, KS_EFORMAT);
+        assert_string_equal(err.text, rows[i].why);
+        ks_forest_text_release(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_lightgbm_predicts_the_same),
         cmocka_unit_test(test_large_models_are_read),
         cmocka_unit_test(test_other_models_are_refused),
+        cmocka_unit_test(test_damaged_lists_are_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -103,6 +103,8 @@ static void sources_differ_by_what_cannot_be_compared(void **state)
         { .device_class = 1, .is_over_rounds = true, .has_device = true },
         { .has_device = true, .file = 3 },
         { .has_device = true, .file = 4 },
+        { .file = 5 },
+        { .file = 5, .condition = 5 },
     };
 
     (void)state;
@@ -115,7 +117,7 @@ static void sources_differ_by_what_cannot_be_compared(void **state)
             add(&m, KS_MIXED_CELL, 0, 0, 10 + (double)k, &sources[k]);
         add(&m, KS_MIXED_CELL, 0, 1, 50, &sources[i]);
         assert_int_equal(ks_mixed_settle(&m, &c, NULL), 0);
-        assert_int_equal(m.n_rows, 4);
+        assert_int_equal(m.n_rows, sizeof(sources) / sizeof(sources[0]) - 1);
         assert_int_equal(ks_cells_finish(&c, NULL), 0);
         assert_true(c.n == 2 && time_of(&c, 0, 0) == 10 + (double)i);
         ks_mixed_release(&m);
