@@ -21,7 +21,7 @@ static void leave_out(struct ks_problems_written *w, const char *why)
     uint32_t i = 0;
 
     w->n_left_out++;
-    while (i < w->n_reasons && strcmp(w->reasons[i].text, why) != 0)
+    while (i < w->n_reasons && strncmp(w->reasons[i].text, why, sizeof w->reasons[i].text - 1) != 0)
         i++;
     if (i == KS_PROBLEMS_REASONS)
         i--;

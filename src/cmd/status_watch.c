@@ -43,7 +43,7 @@ static void put_lines(const char *plain, const struct ks_term *t, struct ks_buf 
     const unsigned width = t->width ? t->width : 1;
     unsigned rows = 0, n_more = 0;
 
-    for (size_t n; *plain; plain += n + 1) {
+    for (size_t n; *plain; plain += n + (plain[n] == '\n')) {
         n = strcspn(plain, "\n");
         rows += n ? (unsigned)((columns_of(plain, n) + width - 1) / width) : 1;
         if (t->height && rows + 1 >= t->height)

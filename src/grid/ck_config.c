@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { MOST_KEYS = KS_TRAITS_MAX + KS_ATTRIBUTES_MAX, MOST_NUMBERS = 1024 };
+_Static_assert(MOST_KEYS <= KS_CK_KEYS_MAX, "ks_ck_only() takes all keys of a family");
 
 struct reader {
     struct ks_adder *a;

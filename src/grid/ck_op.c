@@ -42,10 +42,10 @@ enum { N_OPS = sizeof ops / sizeof ops[0] };
 int ks_ck_only(const struct ks_json *doc, const struct ks_node *obj, const char *const *keys,
                struct ks_err *err)
 {
-    const char *all[128];
+    const char *all[2 * KS_CK_KEYS_MAX]; /* what is left is for comments */
     size_t n = 0;
 
-    while (keys[n] && n < sizeof all / sizeof all[0] / 2) {
+    while (keys[n] && n < KS_CK_KEYS_MAX) {
         all[n] = keys[n];
         n++;
     }

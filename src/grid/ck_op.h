@@ -30,7 +30,10 @@ struct ks_ck_problem {
 int ks_ck_problem_read(const struct ks_json *doc, const struct ks_node *problem,
                        struct ks_ck_problem *out, struct ks_err *err);
 
-/* ks_node_only(), but keys that begin with '_' are comments and may stand everywhere. */
+#define KS_CK_KEYS_MAX 64
+
+/* ks_node_only(), but keys that begin with '_' are comments and may stand everywhere. keys:
+ * NULL-terminated, at most KS_CK_KEYS_MAX. */
 int ks_ck_only(const struct ks_json *doc, const struct ks_node *obj, const char *const *keys,
                struct ks_err *err);
 

@@ -101,8 +101,7 @@ static int fill_exprs(const struct ks_adder *a, const struct ks_family *f,
     return rc < 0 ? rc : ks_lacks_init(&j->lacks, f, a->err);
 }
 
-/* Places for the families up to i_family. An export may name those of earlier files in any order.
- */
+/* Places for families up to i_family. An export may name those of earlier files in any order. */
 static int grow_exprs(struct ks_adder *a, uint32_t i_family)
 {
     struct ks_family_exprs **more;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ck_names.c - traits from the names of Composable Kernel's device operations */
-/* Names of Composable Kernel's device operations: a class and its template arguments. What each
- * place means is known for the classes of grouped convolutions; "Key: value" says it itself.
+/* A name is a class and its template arguments. What each place means is known for the classes of
+ * grouped convolutions; "Key: value" says it itself.
  *
  * Source: GetTypeString() of ROCm/composable_kernel
  * include/ck/tensor_operation/gpu/device/impl/device_grouped_conv_*.hpp. */

@@ -59,7 +59,7 @@ is "$(exit_of "$dir")" 0 'held: and --resume has only to gather'
 
 # It gathers for longer than --lost-after: they wait.
 dir=$tap_tmp/slow
-KSWEEP_CHAOS=rename:1:sleep=4@0 tiny 3 "$dir" --lost-after 1s >"$dir.out" 2>"$dir.err" &
+KSWEEP_CHAOS=rename:1:sleep=6@0 tiny 3 "$dir" --lost-after 1s >"$dir.out" 2>"$dir.err" &
 ok 'slow: the results are written' settles 60 test -s "$dir/results.h5"
 sleep 2 # twice --lost-after
 is "$(n_alive "$dir")" 3 'slow: nobody leaves before the status is written'

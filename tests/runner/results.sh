@@ -164,7 +164,7 @@ take_tap() {
     if [ "$rc" -eq 124 ] || [ "$rc" -eq 137 ]; then
         record "$name" fail "$seconds" "ran out of time" "" "$cpu"
     elif [ "$n" -eq 0 ] && [ "$rc" -eq 0 ] && grep -q '^1\.\.0' "$out"; then
-        record "$name" fail "$seconds" "no test ran"
+        record "$name" fail "$seconds" "no test ran" "" "$cpu"
     elif [ "$n" -eq 0 ] && [ "$rc" -eq 0 ]; then
         record "$name" pass "$seconds" "" "" "$cpu"
         return

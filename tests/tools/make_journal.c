@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* make_journal.c DIR PROBLEMS INSTANCES SAMPLES [PENDING [SEED [CONDITION [SLOWER]]]] - a made-up
- * run directory. SLOWER: 0.05 = a device whose times are longer by 5 %. CONDITION 0: the usual one.
- * */
+ * run directory. SLOWER: 0.05 = a device whose times are longer by 5 %. CONDITION 0: the usual. */
 #include "tests/tools/store_kit.h"
 
 #include "base/file.h"

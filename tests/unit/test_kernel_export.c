@@ -107,8 +107,7 @@ static void what_is_exported_comes_back(void **state)
     }
 }
 
-/* An export may name its families in another order than that in which earlier files brought them.
- */
+/* An export may name its families in another order than that of the files which brought them. */
 static void families_may_come_in_any_order(void **state)
 {
     static const char *const from[] = { SOURCE "tests/data/t1/small.json",

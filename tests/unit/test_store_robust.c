@@ -331,7 +331,7 @@ static void a_full_disk_leaves_the_old_file(void **state)
     read_file(p->file, &before);
     skit_run(p->dir[0], 1, 4, 9, 200, 0);
     for (rlim_t most = 0; most <= 200000; most += 1 + most / LIMITS) {
-        int rc = gather_in_child(p, most, most % 2);
+        int rc = gather_in_child(p, most, n_failed % 2);
 
         assert_int_equal(count_entries(p->root), 3);
         if (rc == 0)
