@@ -47,10 +47,10 @@ done
 
 # Rank 0 freezes while the others wait for the results: they wait for --lost-after, not for ever.
 dir=$tap_tmp/held
-KSWEEP_CHAOS=rename:1:stop@0 tiny 3 "$dir" --lost-after 2s >"$dir.out" 2>"$dir.err" &
+KSWEEP_CHAOS=rename:1:stop@0 tiny 3 "$dir" --lost-after 5s >"$dir.out" 2>"$dir.err" &
 ok 'held: the results are written' settles 60 test -s "$dir/results.h5"
 ok 'held: the others are still there when rank 0 freezes' settles 3 two_are_alive "$dir"
-ok 'held: they leave when rank 0 is silent' settles 15 none_is_alive "$dir"
+ok 'held: they leave when rank 0 is silent' settles 30 none_is_alive "$dir"
 kill -KILL $(pgrep -f "ksweep run .* --out $dir ")
 wait
 is "$(exit_of "$dir")" 3 'held: without rank 0 there is no status'

@@ -12,7 +12,7 @@ cd "$tap_tmp" || exit 1
 gpu_job 2 "$few" >two.json
 gpu_run 1 two two.json devices=1
 n_launches=$(awk '$3 == "launch" && $6 == 64' two.log | wc -l)
-gpu_run 2 lost two.json "devices=2,lost=$tap_tmp/lost-devices,fault=lost@30:device=0"
+gpu_run 2 lost two.json "devices=2,lost=$tap_tmp/lost-devices,fault=lost@12:device=0"
 is "$(exit_of lost)" 0 'one of two devices is lost: complete'
 is "$(summary lost)" '8 ok' 'nothing is missing'
 is "$(cat lost-devices)" A 'the device was lost for every process'
