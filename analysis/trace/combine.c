@@ -257,7 +257,7 @@ static void put_top(struct combine *c, const struct ks_trace_top *top, struct ks
         add_properties(c, top->value);
     else if (!is_frames && !is_samples)
         add_top(top, tops);
-    else if (*top->value.p == (is_frames ? '{' : '['))
+    else if (*top->value.p == (is_frames ? '{' : '[') && top->value.p[-1] != '"')
         add_inside(c, top->value, is_frames ? &c->frames : &c->samples);
 }
 
