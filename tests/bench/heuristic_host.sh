@@ -75,7 +75,7 @@ for name, part in (("training", seen[:n_training]), ("unseen", seen[n_training:]
 PY
 }
 
-# Without AVX-512 a third of the usual instances run; then those with vectors of 32 bytes are added.
+# Without AVX-512 about a quarter of the usual instances run; more with vectors of 32 bytes are added there.
 job() { # NAME LIST CONFIG
     local configs="{ \"config\": \"$root/kernels/configs/$3.json\" }"
     grep -qw avx512f /proc/cpuinfo || configs="{ \"config\": \"$root/kernels/configs/$3.json\", \"filter\": \"vector_bytes < 64\" },
