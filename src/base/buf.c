@@ -147,6 +147,14 @@ void ks_buf_drop(struct ks_buf *b, size_t n)
     b->data[b->len] = '\0';
 }
 
+void ks_buf_cut(struct ks_buf *b, size_t len)
+{
+    if (len >= b->len)
+        return;
+    b->len = len;
+    b->data[len] = '\0';
+}
+
 void ks_f64_text(double v, char text_out[32])
 {
     for (int digits = 15; digits <= 17; digits++) {

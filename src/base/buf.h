@@ -35,6 +35,7 @@ void ks_buf_vprintf(struct ks_buf *b, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 const char *ks_buf_text(const struct ks_buf *b); /* NUL-terminated; "" when empty */
 void ks_buf_drop(struct ks_buf *b, size_t n);    /* remove the first n bytes */
+void ks_buf_cut(struct ks_buf *b, size_t len);   /* remove all but the first len bytes */
 
 /* The shortest of %.15g, %.16g and %.17g that reads back as the same double. */
 void ks_f64_text(double v, char text_out[32]);

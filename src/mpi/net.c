@@ -28,6 +28,7 @@ struct slot {
 struct peer {
     struct ks_buf out;
     size_t at;          /* bytes of out that are on their way */
+    size_t begun;       /* where the frame begins that `at` is in or before */
     struct slot *slots; /* [n_slots]; NULL for the loop to oneself */
     uint32_t n_slots, i_oldest, n_busy;
     struct ks_frame_reader in;
@@ -261,6 +262,22 @@ static struct slot *free_slot(const struct ks_net *n, struct peer *p)
     return &p->slots[(p->i_oldest + p->n_busy) % p->n_slots];
 }
 
+/* What has left is dropped, frame by frame, as soon as it is the larger part. */
+static void drop_sent(struct peer *p)
+{
+    while (p->begun < p->at) {
+        const size_t next = p->begun + ks_frame_size(p->out.data + p->begun);
+        if (next > p->at)
+            break;
+        p->begun = next;
+    }
+    if (p->begun <= p->out.len / 2)
+        return;
+    ks_buf_drop(&p->out, p->begun);
+    p->at -= p->begun;
+    p->begun = 0;
+}
+
 static bool push(struct ks_net *n, struct peer *p, uint32_t rank)
 {
     bool moved = false;
@@ -286,10 +303,7 @@ static bool push(struct ks_net *n, struct peer *p, uint32_t rank)
         p->at += len;
         moved = true;
     }
-    if (p->at > p->out.len / 2) { /* what is moved is the smaller part */
-        ks_buf_drop(&p->out, p->at);
-        p->at = 0;
-    }
+    drop_sent(p);
     return moved;
 }
 
@@ -360,6 +374,14 @@ int ks_net_next(struct ks_net *n, uint32_t *from_out, struct ks_frame *f_out)
     return 0;
 }
 
+/* Frames of which nothing has left are dropped. The rest of one that was cut stays for the time
+ * after ks_net_recall: without it the rank would take the frames that follow for its body. */
+static void drop_unsent(struct peer *p)
+{
+    const bool is_cut = p->begun < p->at;
+    ks_buf_cut(&p->out, p->begun + (is_cut ? ks_frame_size(p->out.data + p->begun) : 0));
+}
+
 void ks_net_forget(struct ks_net *n, uint32_t rank)
 {
     struct peer *p = peer_of(n, rank);
@@ -367,8 +389,7 @@ void ks_net_forget(struct ks_net *n, uint32_t rank)
         return;
     pthread_mutex_lock(&n->lock);
     p->is_forgotten = true;
-    ks_buf_clear(&p->out);
-    p->at = 0;
+    drop_unsent(p);
     pthread_mutex_unlock(&n->lock);
 }
 

@@ -66,7 +66,8 @@ int ks_net_next(struct ks_net *n, uint32_t *from_out, struct ks_frame *f_out);
 #define KS_NET_STUCK_NS 600000000000ull
 bool ks_net_can_beat(const struct ks_net *n); /* MPI allows it, and there are others */
 uint64_t ks_net_beat(struct ks_net *n, uint64_t now_ns, uint64_t away_ns);
-/* Nothing more goes to this rank; what it still sends is delivered. */
+/* Nothing more goes to this rank; what it still sends is delivered. What was queued for it is
+ * dropped, except the rest of a frame that has left in part: it goes first after ks_net_recall. */
 void ks_net_forget(struct ks_net *n, uint32_t rank);
 /* It was heard of again. true: it had been forgotten. */
 bool ks_net_recall(struct ks_net *n, uint32_t rank);

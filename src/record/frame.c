@@ -67,6 +67,11 @@ void ks_frame_put(struct ks_buf *to, uint16_t type, const void *body, size_t n)
     ks_buf_put(to, body, n);
 }
 
+size_t ks_frame_size(const uint8_t *header)
+{
+    return KS_FRAME_HEADER + (size_t)get_le(header + 12, 4);
+}
+
 void ks_tag_bytes(struct ks_buf *b, uint16_t tag, const void *bytes, size_t n)
 {
     uint8_t h[FIELD_HEADER];

@@ -74,6 +74,8 @@ const char *ks_frame_type_name(uint16_t type); /* "done"; "?" when unknown */
 
 /* Append one whole frame. body may be NULL when n is 0. n <= KS_FRAME_BODY_MAX (asserted). */
 void ks_frame_put(struct ks_buf *to, uint16_t type, const void *body, size_t n);
+/* Bytes of the whole frame whose header, as ks_frame_put wrote it, begins at `header`. */
+size_t ks_frame_size(const uint8_t *header);
 
 /* Body writer: tags appended to a buffer. */
 void ks_tag_u64(struct ks_buf *b, uint16_t tag, uint64_t v);
