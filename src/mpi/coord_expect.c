@@ -97,21 +97,23 @@ static void add_open(struct expected *e, const struct race_book *b, struct race_
 }
 
 /* Problems of which nothing is known but cells: those that are not complete, as far as they had no
- * visits in an earlier life. The scheduler learns that they are complete when it opens them. */
+ * visits in an earlier life. The scheduler learns that they are complete when it opens them. Their
+ * visits follow from all of their cells, those that are done included. */
 static void expect_cells(const struct ks_coord *c, struct expected *e)
 {
     const uint32_t n = c->c.grid->n_problems;
     struct ks_sched_counts s;
     struct ks_sched_left left;
-    double done_s, n_incomplete, n_unknown = e->n_to_come + e->n_booked;
+    double done_s, all_s, n_incomplete, n_unknown = e->n_to_come + e->n_booked;
 
     ks_sched_counts(c->sched, &s);
     ks_sched_left(c->sched, &left);
-    done_s = c->races.past_cells_s + left.done_s;
+    done_s = c->races.past_cells_s + left.done_s - left.open_done_s;
+    all_s = left.cells_s + left.open_done_s;
     n_incomplete = n - s.n_complete;
-    e->to_come_s = n_incomplete > 0 ? left.cells_s * fmin(n_unknown / n_incomplete, 1) : 0;
+    e->to_come_s = n_incomplete > 0 ? all_s * fmin(n_unknown / n_incomplete, 1) : 0;
     e->wall_s.cells_s = e->work.cells_s = done_s;
-    e->wall_s.usual_cells_s = e->work.usual_cells_s = n ? (done_s + left.cells_s) / n : 0;
+    e->wall_s.usual_cells_s = e->work.usual_cells_s = n ? (done_s + all_s) / n : 0;
 }
 
 /* With the races that have had visits, beside those that have ended. */

@@ -41,7 +41,7 @@ struct ks_eta_visits {
     double guess, n_guess; /* before anything is known: all visits of a problem, and their number */
     double first;          /* first visits of the problems whose round 0 is complete, summed; a
                               problem that needs no visit has 0 */
-    double cells_s;        /* that round 0 took so far, of all problems */
+    double cells_s;        /* that round 0 took of the problems where it is complete */
     double usual_cells_s;  /* and takes of a usual problem */
     double ended, ended_first; /* problems whose visits have ended: all visits; first ones */
     double open, open_first;   /* those that have had visits and need more: visits so far; first */

@@ -154,9 +154,10 @@ void ks_sched_counts(const struct ks_sched *s, struct ks_sched_counts *out);
  * visits not counted. Unlike remaining_s it expects as many of them to take no time, because their
  * instance refuses the problem, as did so far. */
 struct ks_sched_left {
-    double cells_s; /* device seconds */
-    double done_s;  /* of the cells that are done, as was told */
-    double error;   /* standard error of its logarithm */
+    double cells_s;     /* device seconds */
+    double done_s;      /* of the cells that are done, as was told */
+    double open_done_s; /* of these: of problems that are begun and not complete */
+    double error;       /* standard error of the logarithm of cells_s */
 };
 void ks_sched_left(const struct ks_sched *s, struct ks_sched_left *out);
 /* The error before anything has been measured. */

@@ -205,7 +205,7 @@ static struct ks_eta_visits visits_at(const struct replay *r, double now_s)
     struct ks_sched_left left;
 
     ks_sched_left(r->s, &left);
-    v.cells_s = left.done_s;
+    v.cells_s = left.done_s - left.open_done_s;
     v.usual_cells_s = (left.cells_s + left.done_s) / t->n_problems;
     for (uint32_t i = 0; i < t->n_problems; i++) {
         const bool is_over = t->visits_end_s[i] <= now_s;
@@ -228,7 +228,7 @@ static double visits_left_s(const struct replay *r, double now_s)
     double sum;
 
     ks_sched_left(r->s, &left);
-    sum = ks_eta_visits_of(&v, left.cells_s);
+    sum = ks_eta_visits_of(&v, left.cells_s + left.open_done_s);
     for (uint32_t i = 0; t->job.rounds.max > 1 && i < t->n_problems; i++) {
         const uint32_t n = r->n_visits[i];
         const double next_s = n ? r->spent_s[i] / n : t->first_s[i];
