@@ -373,7 +373,9 @@ int ks_ledger_race(struct ks_ledger *l, const struct ks_race_rec *r, struct ks_e
                                      .n_members = p->race_members,
                                      .n_seen = p->race_seen,
                                      .spent_ns = p->race_spent_ns,
-                                     .label = p->race_label };
+                                     .label = p->race_label,
+                                     .n_losses = p->race_losses,
+                                     .n_unclosed = p->race_unclosed };
     if (p->race_stop && !ks_race_rec_is_newer(r, &was))
         return 0;
     l->counts.n_races -= is_ended(p->race_stop);
@@ -383,6 +385,8 @@ int ks_ledger_race(struct ks_ledger *l, const struct ks_race_rec *r, struct ks_e
     p->race_spent_ns = r->spent_ns;
     p->race_seen = r->n_seen;
     p->race_label = r->label;
+    p->race_losses = r->n_losses;
+    p->race_unclosed = r->n_unclosed;
     l->counts.n_races += is_ended(p->race_stop);
     l->counts.n_cut += p->race_stop == KS_RACE_REC_CUT;
     return 0;

@@ -38,6 +38,7 @@ struct ks_ledger_problem {
     /* visits, by the KS_F_RACE that counts: enum ks_race_stop, 0 = there is none; instances then */
     uint32_t race_stop, race_members;
     uint64_t race_spent_ns, race_seen, race_label;
+    uint32_t race_losses, race_unclosed;
     uint64_t n_visit_records; /* records of role cell of rounds beyond 0 */
     int64_t count;
     char name[96];

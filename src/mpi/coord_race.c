@@ -151,6 +151,19 @@ int ks_coord_race_first(struct ks_coord *c, const struct ks_record_head *r, stru
     return is_measured(c, r) ? note_first(&c->races, f, err) : 0;
 }
 
+/* What visits have cost in earlier lives; it takes one more loss to end them, because the machine
+ * may be another one now. */
+static void recall(const struct ks_coord *c, struct race_book *b)
+{
+    const struct ks_ledger_problem *p = ks_ledger_problem_find(
+        c->c.ledger, ks_problem_table_id(&c->c.grid->problems, b->i_problem));
+
+    if (!p)
+        return;
+    b->n_losses = p->race_losses < KS_LOSSES_ALONE ? p->race_losses : KS_LOSSES_ALONE;
+    b->n_unclosed = p->race_unclosed;
+}
+
 static int need_book(struct ks_coord *c, uint32_t i_problem, struct race_book **out,
                      struct ks_err *err)
 {
@@ -173,6 +186,7 @@ static int need_book(struct ks_coord *c, uint32_t i_problem, struct race_book **
     }
     b->i_problem = i_problem;
     b->n_withdrawn = UINT32_MAX;
+    recall(c, b);
     b->i_open = r->n_open;
     r->open[r->n_open++] = r->book[i_problem] = *out = b;
     r->state[i_problem] = RACE_BOOK;
@@ -303,6 +317,8 @@ static void put_verdict(const struct ks_coord *c, const struct race_book *b, uin
         .i_class = class_of(c, b->i_problem),
         .n_seen = ks_race_n_seen(b->race),
         .statistic = c->races.statistic,
+        .n_losses = b->n_losses,
+        .n_unclosed = b->n_unclosed,
     };
 }
 
@@ -323,6 +339,13 @@ static int write_verdict(struct ks_coord *c, const struct race_book *b, uint32_t
 
     put_verdict(c, b, stop, &r);
     return write_race(c, &r, err);
+}
+
+int ks_coord_race_save(struct ks_coord *c, struct race_book *b, struct ks_err *err)
+{
+    int rc = b->has_news ? ks_coord_race_decide(c, b, err) : 0;
+
+    return rc < 0 ? rc : write_verdict(c, b, KS_RACE_CUT, err);
 }
 
 /* An instance that never had a time did not race; one more time of a visit changes little. */
@@ -356,7 +379,9 @@ int ks_coord_race_refute(struct ks_coord *c, const struct ks_record_head *r, str
                                  .n_members = p->race_members,
                                  .spent_ns = p->race_spent_ns,
                                  .n_seen = p->race_seen + 1,
-                                 .statistic = c->races.statistic };
+                                 .statistic = c->races.statistic,
+                                 .n_losses = p->race_losses,
+                                 .n_unclosed = p->race_unclosed };
     return write_race(c, &none, err);
 }
 

@@ -31,8 +31,9 @@ struct race_book {
     bool is_waiting; /* its contenders run alone (coord_visit.c): no visit is asked for */
     uint64_t lease;  /* of the visit in flight; 0: none. Set by ks_coord_visit_hold */
     struct race_book *next_in_bucket;
-    uint32_t n_unclosed; /* visits in a row, on any device, that ended before all was measured */
-    uint32_t n_excused;  /* losses of ranks that do not count any more: what caused them is known */
+    uint32_t n_unclosed;  /* visits in a row, on any device, that ended before all was measured */
+    uint32_t n_losses;    /* of ranks in its visits, unless what costs them is known; of all lives,
+                             but after a resume no more than let its contenders run alone */
     uint32_t n_withdrawn; /* instances, when the contenders ran alone; UINT32_MAX: they have not */
     struct race_work {
         double wall_s, n; /* of records */
@@ -97,6 +98,8 @@ int ks_coord_race_decide(struct ks_coord *c, struct race_book *b, struct ks_err 
 int ks_coord_race_move(struct ks_coord *c, struct race_book *b, uint64_t device_id,
                        struct ks_err *err);
 int ks_coord_race_end(struct ks_coord *c, struct race_book *b, uint32_t stop, struct ks_err *err);
+/* For later lives: n_losses and n_unclosed of a race that goes on. */
+int ks_coord_race_save(struct ks_coord *c, struct race_book *b, struct ks_err *err);
 /* The sweep ends: open races are cut, those that have not begun, too. */
 int ks_coord_race_cut(struct ks_coord *c, struct ks_err *err);
 struct ks_race_spread *ks_coord_race_pool(struct ks_coord *c, uint64_t device_id, uint32_t i_class,
@@ -137,6 +140,8 @@ int ks_coord_visit_go_on(struct ks_coord *c, struct race_book *b, uint64_t now_n
                          struct ks_err *err);
 int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *l,
                          struct ks_err *err);
+/* A rank was lost while it visited the problem; nothing when its race is over. */
+int ks_coord_visit_lost(struct ks_coord *c, uint32_t i_problem, struct ks_err *err);
 /* A lease has ended; nothing when it is no visit. is_given_again: it was overdue, and the scheduler
  * still has its visit to give. */
 int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, bool is_given_again, uint64_t now_ns,

@@ -73,8 +73,9 @@ int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
 int ks_coord_release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct ks_err *err)
 {
     uint32_t condemned[KS_LEASE_CELLS][2];
+    const uint32_t visited = is_loss ? ks_sched_visited(c->sched, i) : KS_NO_PROBLEM;
     uint32_t n = ks_sched_device_lost(c->sched, i, is_loss, condemned, KS_LEASE_CELLS);
-    int rc = 0;
+    int rc = visited == KS_NO_PROBLEM ? 0 : ks_coord_visit_lost(c, visited, err);
     c->ranks[i].n_leases = c->ranks[i].n_held = 0;
     c->may_ask = true;
     for (uint32_t k = 0; k < n && rc == 0; k++) {

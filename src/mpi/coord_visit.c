@@ -112,9 +112,14 @@ static uint32_t n_withdrawn(const struct ks_race *race)
     return n;
 }
 
-static uint32_t n_losses(const struct ks_coord *c, const struct race_book *b)
+int ks_coord_visit_lost(struct ks_coord *c, uint32_t i_problem, struct ks_err *err)
 {
-    return ks_sched_visit_losses(c->sched, b->i_problem) - b->n_excused;
+    struct race_book *b = c->races.is_on ? c->races.book[i_problem] : NULL;
+
+    if (!b || !b->is_begun)
+        return 0;
+    b->n_losses++;
+    return ks_coord_race_save(c, b, err);
 }
 
 /* As many ranks were lost in visits of the problem as let a lease be run cell by cell, and its
@@ -130,11 +135,11 @@ static int suspect(struct ks_coord *c, struct race_book *b, struct ks_err *err)
 
     if (b->n_withdrawn != UINT32_MAX) {
         ks_logf(c->c.log, KS_WARN, "%s: %u ranks were lost in its visits: it is visited no more",
-                name, n_losses(c, b));
+                name, b->n_losses);
         return ks_coord_race_end(c, b, KS_RACE_NOISY, err);
     }
     ks_logf(c->c.log, KS_WARN, "%s: %u ranks were lost in its visits: its contenders run alone",
-            name, n_losses(c, b));
+            name, b->n_losses);
     b->n_withdrawn = n_withdrawn(b->race);
     b->is_waiting = true;
     b->asked = (struct race_work){ 0, 0 };
@@ -155,17 +160,20 @@ int ks_coord_visit_go_on(struct ks_coord *c, struct race_book *b, uint64_t now_n
     b->is_waiting = false;
     c->races.n_waiting--;
     if (n_withdrawn(b->race) > b->n_withdrawn) { /* it was one of those */
-        b->n_excused = ks_sched_visit_losses(c->sched, b->i_problem);
+        b->n_losses = 0;
         b->n_withdrawn = UINT32_MAX;
+        rc = ks_coord_race_save(c, b, err);
     }
+    if (rc < 0)
+        return rc;
     return b->verdict.stop == KS_RACE_OPEN ? ks_coord_visit_ask(c, b, now_ns, err)
                                            : ks_coord_race_end(c, b, b->verdict.stop, err);
 }
 
 /* The first loss may be anything's; after the trial alone one more is enough. */
-static bool is_deadly(const struct ks_coord *c, const struct race_book *b)
+static bool is_deadly(const struct race_book *b)
 {
-    return n_losses(c, b) >= (b->n_withdrawn == UINT32_MAX ? KS_LOSSES_ALONE : KS_LOSSES_FINAL);
+    return b->n_losses >= (b->n_withdrawn == UINT32_MAX ? KS_LOSSES_ALONE : KS_LOSSES_FINAL);
 }
 
 int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *l,
@@ -183,7 +191,7 @@ int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_leas
         ks_sched_lease_end(c->sched, l->id);
         return b ? ks_coord_race_end(c, b, b->verdict.stop, err) : 0;
     }
-    if (is_deadly(c, b)) {
+    if (is_deadly(b)) {
         ks_sched_lease_end(c->sched, l->id);
         return suspect(c, b, err);
     }
@@ -259,5 +267,6 @@ int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, bool is_given_again, 
     if (b->verdict.n_futile >= FUTILE_MOST || b->n_unclosed >= FUTILE_MOST)
         return ks_coord_race_end(c, b, b->verdict.settled ? b->verdict.settled : KS_RACE_NOISY,
                                  err);
-    return is_given_again ? 0 : ks_coord_visit_ask(c, b, now_ns, err);
+    rc = b->n_unclosed ? ks_coord_race_save(c, b, err) : 0;
+    return rc < 0 || is_given_again ? rc : ks_coord_visit_ask(c, b, now_ns, err);
 }

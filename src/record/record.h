@@ -193,10 +193,11 @@ struct ks_block { /* KS_F_BLOCK: written when it opens and again when it closes 
     uint64_t opened_ns, closed_ns;                           /* realtime */
 };
 #define KS_RACE_REC_CUT 6u /* a stop: the sweep ended before, a later one goes on */
-/* KS_F_RACE: where the visits of a problem stand. Written when they end; of several the one counts
- * that knows most (ks_race_rec_is_newer), in whatever order they are read. When a record comes that
- * an ended race did not know of and that may change its label, a KS_F_RACE with the stop `cut` and
- * the label 0 withdraws the verdict. */
+/* KS_F_RACE: where the visits of a problem stand. Written when they end, and with the stop `cut`
+ * when one of them costs a rank or does not come to its end; of several the one counts that knows
+ * most (ks_race_rec_is_newer), in whatever order they are read. When a record comes that an ended
+ * race did not know of and that may change its label, a KS_F_RACE with the stop `cut` and the label
+ * 0 withdraws the verdict. */
 struct ks_race_rec {
     uint64_t problem, condition, device_id; /* device: whose visits count */
     uint64_t label;                         /* instance; 0: none is left */
@@ -211,6 +212,9 @@ struct ks_race_rec {
     uint32_t i_class;   /* of cells: whose pool has that part */
     uint32_t statistic; /* enum ks_statistic: of its times; older journals have medians, 0 */
     uint64_t n_seen;    /* observations that it was made of; 0: not known (older journals) */
+    /* of all lives: ranks lost in its visits, unless what costs them is known; visits in a row that
+     * ended before all was measured */
+    uint32_t n_losses, n_unclosed;
 };
 enum ks_event_kind {
     KS_EV_INFO = 0,

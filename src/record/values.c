@@ -190,6 +190,8 @@ static const struct ks_def race_defs[] = {
     F(20, UINT, i_class, ),
     F(21, UINT, n_seen, ),
     F(22, UINT, statistic, ),
+    F(23, UINT, n_losses, ),
+    F(24, UINT, n_unclosed, ),
 };
 #undef F
 static const struct ks_fields race_fields = KS_FIELDS(struct ks_race_rec, "race", race_defs);
@@ -374,6 +376,8 @@ bool ks_race_rec_is_newer(const struct ks_race_rec *a, const struct ks_race_rec 
         return a->n_seen > b->n_seen;
     if (a->spent_ns != b->spent_ns)
         return a->spent_ns > b->spent_ns;
+    if (a->n_losses + a->n_unclosed != b->n_losses + b->n_unclosed)
+        return a->n_losses + a->n_unclosed > b->n_losses + b->n_unclosed;
     if ((a->stop == KS_RACE_REC_CUT) != (b->stop == KS_RACE_REC_CUT))
         return b->stop == KS_RACE_REC_CUT;
     return a->label && !b->label;

@@ -196,11 +196,8 @@ void ks_sched_disown(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance
 /* Leases that were given again may be lost together: only alone a cell can be convicted. */
 static void count_losses(struct ks_sched *s, const struct lease_book *b)
 {
-    struct problem *p = &s->problems[b->lease.i_problem];
-    struct active *a = p->a;
+    struct active *a = s->problems[b->lease.i_problem].a;
     const uint32_t most = b->lease.is_alone ? KS_LOSSES_FINAL : KS_LOSSES_ALONE;
-    if (b->lease.is_visit && p->n_visit_losses < UINT8_MAX)
-        p->n_visit_losses++;
     for (uint32_t k = 0; a && k < b->lease.n; k++) {
         uint32_t ii = b->lease.i_instance[k];
         if (ks_sched_state(a, ii) != CELL_DONE && n_losses(a, ii) < most)

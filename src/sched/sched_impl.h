@@ -62,7 +62,6 @@ struct problem {
     double prior_s;   /* of one cell, as the caller guessed */
     uint64_t seed;
     bool is_complete, is_split, is_touched;
-    uint8_t n_visit_losses;
 };
 
 struct device {

@@ -372,9 +372,10 @@ static void put_book(struct race_book *b, struct ks_buf *out)
     const struct ks_race_verdict *v = &b->verdict;
     uint64_t wanted[64];
     size_t n = ks_race_wanted(b->race, wanted, 64);
-    ks_buf_printf(out, "%u stop %u round %u of %u: %016llx %.17g [%.17g, %.17g], %.17g\n",
+    ks_buf_printf(out, "%u stop %u round %u of %u: %016llx %.17g [%.17g, %.17g], %.17g; %u, %u\n",
                   b->i_problem, v->stop, v->next_round, v->n_contenders,
-                  (unsigned long long)v->label, v->time_ns, v->lo_ns, v->hi_ns, v->regret_bound);
+                  (unsigned long long)v->label, v->time_ns, v->lo_ns, v->hi_ns, v->regret_bound,
+                  b->n_losses, b->n_unclosed);
     for (size_t i = 0; i < n; i++)
         ks_buf_printf(out, " %llu", (unsigned long long)wanted[i]);
 }

@@ -84,6 +84,74 @@ static void test_broken_devices(void **state)
 
 /* ---- later lives ---- */
 
+/* Losses count in later lives, too: three of all of them end the visits, and then one per life. */
+static void test_losses_of_earlier_lives(void **state)
+{
+    (void)state;
+    sim_open_planted(m, &many, 1, 5);
+    m->deadly[1] = SIM_KILLS_VISITS;
+    sim_coordinate(m, NULL);
+    while (!ks_coord_lost_anyone(m->coord))
+        sim_turn(m);
+    sim_resume(m, 0);
+    sim_run(m, 300);
+    assert_int_equal(n_gone(), KS_LOSSES_FINAL - 1);
+    assert_int_equal(sim_raced(m, 0)->race_stop, KS_RACE_NOISY);
+    sim_resume(m, 0);
+    sim_run(m, 300);
+    assert_int_equal(n_gone(), 1);
+    assert_int_equal(sim_raced(m, 0)->race_stop, KS_RACE_NOISY);
+    sim_close(m);
+}
+
+/* What the killer of an earlier life has cost does not count: contenders do not run alone again. */
+static void test_convicted_in_an_earlier_life(void **state)
+{
+    (void)state;
+    const struct ks_ledger_cell *killer;
+    sim_open_planted(m, &many, 1, 5);
+    m->time_ns[2] = 1.005e6;
+    m->deadly[1] = SIM_KILLS;
+    sim_coordinate(m, NULL);
+    do {
+        sim_turn(m);
+        killer = sim_cell(m, 0, 1);
+    } while (!killer || killer->outcome != KS_O_WORKER_LOST || m->coord->races.n_waiting);
+    assert_int_equal(sim_raced(m, 0)->race_stop, KS_RACE_CUT);
+    sim_resume(m, 0);
+    sim_run(m, 300);
+    assert_int_equal(n_gone(), 0);
+    assert_int_equal(sim_cell(m, 0, 2)->attempt, 2);
+    assert_int_equal(sim_cell(m, 0, 4)->attempt, 2);
+    sim_close(m);
+}
+
+/* The next visit ends before anything is measured. */
+static void refuse_visit(void)
+{
+    struct sim_rank *r = &m->ranks[0];
+    while (!r->n_leases || !r->leases[0].n_visit)
+        sim_turn(m);
+    assert_int_equal(r->n_leases, 1);
+    r->n_leases = r->at = 0;
+    assert_int_equal(sim_send(m, 0, KS_F_MSG_LEASE_END, r->leases[0].lease, 0, NULL), 0);
+}
+
+/* So do visits that ended without a record. */
+static void test_unclosed_visits_of_earlier_lives(void **state)
+{
+    (void)state;
+    sim_open_planted(m, &one, 1, 5);
+    sim_coordinate(m, NULL);
+    refuse_visit();
+    refuse_visit();
+    sim_resume(m, 0);
+    refuse_visit();
+    assert_int_equal(sim_raced(m, 0)->race_stop, KS_RACE_NOISY);
+    sim_run(m, 60);
+    sim_close(m);
+}
+
 /* Everything is contaminated: three visits, however many lives they take. */
 static void test_futile_visits_of_earlier_lives(void **state)
 {
@@ -233,6 +301,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_killer_is_convicted, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_visits_that_kill_end, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_broken_devices, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_losses_of_earlier_lives, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_convicted_in_an_earlier_life, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_unclosed_visits_of_earlier_lives, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_futile_visits_of_earlier_lives, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_one_is_left_at_the_limit, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_expected_in_round_0, set_up, sim_free),

@@ -223,7 +223,29 @@ static void test_leaves_block(void **state)
     ks_sched_destroy(s);
 }
 
-/* Losses in visits are counted; then cells run alone, and the next loss is the last. */
+/* Of a device's leases the first one is in work: a visit behind it has not begun. */
+static void test_visited(void **state)
+{
+    (void)state;
+    struct ks_sched *s = make(&t, 2, 3, 20, ones);
+    struct ks_lease cells, visit;
+    add(s, 0);
+    measure(s, 0, 0, 0);
+    ask(s, 0, 0, 1);
+    cells = next(s, 0, 0);
+    assert_int_equal(cells.i_problem, 1);
+    visit = next(s, 0, 2);
+    is_visit(&visit, 0);
+    assert_int_equal(ks_sched_visited(s, 0), KS_NO_PROBLEM);
+    finish(s, &cells);
+    assert_int_equal(ks_sched_visited(s, 0), 0);
+    assert_true(ks_sched_lease_end(s, visit.id));
+    assert_int_equal(ks_sched_visited(s, 0), KS_NO_PROBLEM);
+    assert_int_equal(ks_sched_visited(s, 7), KS_NO_PROBLEM); /* nobody knows it */
+    ks_sched_destroy(s);
+}
+
+/* After losses in visits cells run alone, and the next loss is the last. */
 static void test_losses(void **state)
 {
     (void)state;
@@ -238,10 +260,8 @@ static void test_losses(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         l = next(s, i, 1);
         is_visit(&l, 0);
-        assert_int_equal(ks_sched_visit_losses(s, 0), i);
         assert_int_equal(ks_sched_device_lost(s, i, true, condemned, KS_LEASE_CELLS), 0);
     }
-    assert_int_equal(ks_sched_visit_losses(s, 0), KS_LOSSES_ALONE);
     l = next(s, 2, 2);
     is_visit(&l, 0);
     assert_true(ks_sched_lease_end(s, l.id)); /* the caller does without */
@@ -259,7 +279,6 @@ static void test_losses(void **state)
     assert_true(condemned[0][0] == 0 && condemned[0][1] == 2);
     ks_sched_done(s, 0, 2, KS_NO_DEVICE, 0);
     assert_true(ks_sched_is_complete(s, 0));
-    assert_int_equal(ks_sched_visit_losses(s, 0), KS_LOSSES_ALONE); /* that was no visit */
     ks_sched_destroy(s);
 }
 
@@ -269,7 +288,8 @@ int main(void)
         cmocka_unit_test(test_due),          cmocka_unit_test(test_gap_shrinks),
         cmocka_unit_test(test_other_device), cmocka_unit_test(test_any_device),
         cmocka_unit_test(test_time),         cmocka_unit_test(test_fits),
-        cmocka_unit_test(test_leaves_block), cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_leaves_block), cmocka_unit_test(test_visited),
+        cmocka_unit_test(test_losses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
