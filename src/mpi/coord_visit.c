@@ -122,6 +122,25 @@ int ks_coord_visit_lost(struct ks_coord *c, uint32_t i_problem, struct ks_err *e
     return ks_coord_race_save(c, b, err);
 }
 
+/* Further visits would give nothing. The verdict is that of the device that was visited most: the
+ * one that lost its visits may have decided everything. */
+static int give_up(struct ks_coord *c, struct race_book *b, struct ks_err *err)
+{
+    const struct ks_race_verdict *v = &b->verdict;
+    uint64_t device_id;
+    int rc = ks_race_visited_device(b->race, &device_id, err);
+
+    if (rc == 0)
+        rc = ks_coord_race_move(c, b, device_id, err);
+    if (rc < 0)
+        return rc;
+    return ks_coord_race_end(c, b,
+                             v->stop      ? v->stop
+                             : v->settled ? v->settled
+                                          : KS_RACE_NOISY,
+                             err);
+}
+
 /* As many ranks were lost in visits of the problem as let a lease be run cell by cell, and its
  * contenders were in flight: each runs alone, in a further attempt. The one that is in flight at
  * the next loss fails, which withdraws it. If none is, and a rank is lost in a visit again, the
@@ -136,7 +155,7 @@ static int suspect(struct ks_coord *c, struct race_book *b, struct ks_err *err)
     if (b->n_withdrawn != UINT32_MAX) {
         ks_logf(c->c.log, KS_WARN, "%s: %u ranks were lost in its visits: it is visited no more",
                 name, b->n_losses);
-        return ks_coord_race_end(c, b, KS_RACE_NOISY, err);
+        return give_up(c, b, err);
     }
     ks_logf(c->c.log, KS_WARN, "%s: %u ranks were lost in its visits: its contenders run alone",
             name, b->n_losses);
@@ -181,19 +200,20 @@ int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_leas
 {
     struct race_book *b = c->races.book[l->i_problem];
     struct ks_msg_lease *m = &c->races.msg;
-    int rc = b ? follow(c, b, rank, err) : 0;
+    /* an instance has failed meanwhile, or has a new attempt */
+    int rc = b && b->has_news ? ks_coord_race_decide(c, b, err) : 0;
 
-    if (rc == 0 && b && b->has_news) /* an instance has failed meanwhile, or has a new attempt */
-        rc = ks_coord_race_decide(c, b, err);
+    if (rc == 0 && b && b->verdict.stop == KS_RACE_OPEN && is_deadly(b)) {
+        ks_sched_lease_end(c->sched, l->id);
+        return suspect(c, b, err);
+    }
+    if (rc == 0 && b && b->verdict.stop == KS_RACE_OPEN)
+        rc = follow(c, b, rank, err);
     if (rc < 0)
         return rc;
     if (!b || b->verdict.stop != KS_RACE_OPEN) { /* settled by what a lost device said last */
         ks_sched_lease_end(c->sched, l->id);
         return b ? ks_coord_race_end(c, b, b->verdict.stop, err) : 0;
-    }
-    if (is_deadly(b)) {
-        ks_sched_lease_end(c->sched, l->id);
-        return suspect(c, b, err);
     }
     memset(m, 0, sizeof(*m));
     m->lease = l->id;
@@ -265,8 +285,7 @@ int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, bool is_given_again, 
     if (b->verdict.stop != KS_RACE_OPEN)
         return ks_coord_race_end(c, b, b->verdict.stop, err);
     if (b->verdict.n_futile >= FUTILE_MOST || b->n_unclosed >= FUTILE_MOST)
-        return ks_coord_race_end(c, b, b->verdict.settled ? b->verdict.settled : KS_RACE_NOISY,
-                                 err);
+        return give_up(c, b, err);
     rc = b->n_unclosed ? ks_coord_race_save(c, b, err) : 0;
     return rc < 0 || is_given_again ? rc : ks_coord_visit_ask(c, b, now_ns, err);
 }

@@ -130,6 +130,50 @@ uint64_t ks_race_first_device(struct ks_race *race)
     return best;
 }
 
+static size_t count_visits(const struct ks_race *race)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < race->n_members; i++)
+        n += race->members[i].n_visits;
+    return n;
+}
+
+/* No observation of a visit before this one is of its device. */
+static bool is_new_device(const struct ks_race *race, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (race->seen[k].round > 0 && race->seen[k].device_id == race->seen[i].device_id)
+            return false;
+    return race->seen[i].round > 0;
+}
+
+int ks_race_visited_device(struct ks_race *race, uint64_t *device_out, struct ks_err *err)
+{
+    const uint64_t own = race->config.device_id;
+    uint64_t best = own;
+    int rc = ks_race_collect(race, err);
+    size_t n_best = count_visits(race);
+
+    for (size_t i = 0; i < race->n_seen && rc == 0; i++) {
+        const uint64_t id = race->seen[i].device_id;
+        size_t n;
+
+        if (!is_new_device(race, i))
+            continue;
+        race->config.device_id = id;
+        rc = ks_race_collect(race, err);
+        n = count_visits(race);
+        if (n > n_best || (n == n_best && best != own && id < best)) {
+            best = id;
+            n_best = n;
+        }
+    }
+    race->config.device_id = own;
+    *device_out = rc == 0 ? best : *device_out;
+    return rc;
+}
+
 size_t ks_race_n_seen(struct ks_race *race)
 {
     ks_race_unite(race);

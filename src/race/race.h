@@ -163,6 +163,10 @@ void ks_race_move(struct ks_race *race, uint64_t device_id);
 
 /* The device with most observations of round 0 that are ok; of equals the lowest id, 0: none. */
 uint64_t ks_race_first_device(struct ks_race *race);
+/* ks_race_visited_device() - the device on which instances have most clean values of closed visits.
+ * @device_out [out] of equals the race's own device, then the lowest id
+ * Returns 0; KS_ENOMEM. Afterwards the race is to be decided again, here or on that device. */
+int ks_race_visited_device(struct ks_race *race, uint64_t *device_out, struct ks_err *err);
 /* How many observations the race has, each once. */
 size_t ks_race_n_seen(struct ks_race *race);
 /* Sets n_pilots of the config, which may be known only when records are. */

@@ -70,6 +70,66 @@ static void test_visits_that_kill_end(void **state)
     sim_close(m);
 }
 
+/* A visit was measured before they began to kill: its device says what is decided, and the visits
+ * end as noisy only if that is nothing. */
+static void test_visits_before_count(void **state)
+{
+    (void)state;
+    static const struct {
+        double second_ns;
+        uint32_t stop;
+    } rows[] = { { 1.01e6, KS_RACE_NOISY }, { 3e6, KS_RACE_ALONE } };
+    struct sim_visit v[SIM_VISITS];
+    struct ks_race_rec of[SIM_PROBLEMS];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        sim_open_planted(m, &many, 1, 5);
+        m->time_ns[4] = rows[i].second_ns;
+        m->noise = 0.01;
+        sim_coordinate(m, NULL);
+        while (sim_visits(m, v) < 2)
+            sim_turn(m);
+        m->deadly[1] = SIM_KILLS_VISITS;
+        sim_run(m, 300);
+        sim_verdicts(m, of);
+        assert_int_equal(n_gone(), KS_LOSSES_FINAL);
+        assert_int_equal(of[0].stop, rows[i].stop);
+        assert_int_equal(of[0].device_id, v[0].rank + 1);
+        sim_close(m);
+    }
+}
+
+/* A rank is lost between the last record of a visit and its end: what that visit has decided is
+ * decided, and nobody else visits the problem. */
+static void test_last_words(void **state)
+{
+    (void)state;
+    struct sim_visit v[SIM_VISITS];
+    struct ks_race_rec of[SIM_PROBLEMS];
+    struct sim_rank *r;
+    uint32_t i_last;
+    sim_open_planted(m, &many, 1, 5);
+    m->time_ns[4] = 3e6;
+    sim_coordinate(m, NULL);
+    while (sim_visits(m, v) < 2)
+        sim_turn(m);
+    for (uint32_t i = 1; i < many.n_ranks; i++) /* as they have told */
+        m->coord->ranks[i].device_id = i + 1;
+    r = &m->ranks[v[1].rank];
+    while (r->at + 1 < r->leases[0].n)
+        sim_turn(m);
+    i_last = r->leases[0].cells[r->at].i_instance;
+    assert_int_equal(sim_done(m, v[1].rank, ks_problem_table_id(&m->grid->problems, 0),
+                              m->grid->instances[i_last].id, 1, KS_O_OK, 0, NULL),
+                     0);
+    r->state = SIM_DEAD;
+    sim_run(m, 300);
+    sim_verdicts(m, of);
+    assert_int_equal(sim_visits(m, v), 2);
+    assert_int_equal(of[0].stop, KS_RACE_ALONE);
+    assert_int_equal(of[0].device_id, v[1].rank + 1);
+    sim_close(m);
+}
+
 /* Its failure is recorded, so the second device reproduces it. */
 static void test_broken_devices(void **state)
 {
@@ -300,6 +360,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_killer_is_convicted, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_visits_that_kill_end, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_visits_before_count, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_last_words, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_broken_devices, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_losses_of_earlier_lives, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_convicted_in_an_earlier_life, set_up, sim_free),
