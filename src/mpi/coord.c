@@ -129,15 +129,16 @@ int ks_coord_take_event(struct ks_coord *c, const struct ks_frame *f, struct ks_
 }
 
 /* A rank that announces a further attempt of a cell which another one has finished meanwhile is
- * late with a lease that was given again: nothing is opened for it. But a rank that holds the visit
- * of a cell repeats what failed there, whoever has measured round 0. */
+ * late with a lease that was given again: nothing is opened for it. But a rank that visits a
+ * problem repeats what failed there or is suspected, whoever has measured round 0. */
 static int take_start(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
                       struct ks_err *err)
 {
     struct ks_start s;
     int rc = ks_start_decode(f->body, f->n, &s, err);
-    if (rc == 0 && s.n_cells && !s.cells[0].round && !ks_coord_visit_is_held(c, s.lease_id) &&
-        ks_coord_is_anothers(c, from, &s.cells[0].cell))
+    if (rc == 0 && s.n_cells && !s.cells[0].round &&
+        ks_coord_is_anothers(c, from, &s.cells[0].cell) &&
+        !ks_coord_is_visited_by(c, from, &s.cells[0].cell))
         return 0;
     if (rc == 0)
         rc = ks_ledger_start(c->c.ledger, &s, err);

@@ -129,8 +129,8 @@ void ks_coord_expect_first(struct race_books *r, struct race_book *b);
 void ks_coord_expect_end(struct race_books *r, const struct race_book *b);
 
 /* coord_visit.c */
-/* The lease is a visit in flight. */
-bool ks_coord_visit_is_held(struct ks_coord *c, uint64_t lease);
+/* The rank visits the problem of this cell, and nobody else was given that visit. */
+bool ks_coord_is_visited_by(const struct ks_coord *c, uint32_t rank, const struct ks_cell *cell);
 /* The visit in flight has this lease now; 0: there is none. */
 void ks_coord_visit_hold(struct ks_coord *c, struct race_book *b, uint64_t lease);
 int ks_coord_visit_ask(struct ks_coord *c, struct race_book *b, uint64_t now_ns,

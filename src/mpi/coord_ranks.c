@@ -73,9 +73,10 @@ int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
 int ks_coord_release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct ks_err *err)
 {
     uint32_t condemned[KS_LEASE_CELLS][2];
-    const uint32_t visited = is_loss ? ks_sched_visited(c->sched, i) : KS_NO_PROBLEM;
+    const struct ks_lease *visit = is_loss ? ks_sched_visited(c->sched, i) : NULL;
+    const int64_t visited = visit ? (int64_t)visit->i_problem : -1;
     uint32_t n = ks_sched_device_lost(c->sched, i, is_loss, condemned, KS_LEASE_CELLS);
-    int rc = visited == KS_NO_PROBLEM ? 0 : ks_coord_visit_lost(c, visited, err);
+    int rc = visited < 0 ? 0 : ks_coord_visit_lost(c, (uint32_t)visited, err);
     c->ranks[i].n_leases = c->ranks[i].n_held = 0;
     c->may_ask = true;
     for (uint32_t k = 0; k < n && rc == 0; k++) {

@@ -261,9 +261,12 @@ static struct race_book *find_book(struct ks_coord *c, uint64_t lease)
     return b;
 }
 
-bool ks_coord_visit_is_held(struct ks_coord *c, uint64_t lease)
+bool ks_coord_is_visited_by(const struct ks_coord *c, uint32_t rank, const struct ks_cell *cell)
 {
-    return c->races.is_on && lease && find_book(c, lease);
+    const struct ks_lease *l = ks_sched_visited(c->sched, rank);
+    const struct race_book *b = l ? c->races.book[l->i_problem] : NULL;
+
+    return b && b->lease == l->id && ks_grid_problem(c->c.grid, cell->problem) == l->i_problem;
 }
 
 int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, bool is_given_again, uint64_t now_ns,

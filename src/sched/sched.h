@@ -18,7 +18,6 @@
 #define KS_LOSSES_ALONE 2u /* a cell in flight at so many losses is leased alone, last */
 #define KS_LOSSES_FINAL 3u /* and at so many its outcome is worker_lost */
 #define KS_NO_DEVICE    UINT32_MAX
-#define KS_NO_PROBLEM   UINT32_MAX
 
 struct ks_sched;
 
@@ -134,9 +133,9 @@ struct ks_visit {
 /* One visit per problem at a time: the next one after ks_sched_lease_end of the one before. A visit
  * whose device is lost or overdue before that is given again. KS_ENOMEM. */
 int ks_sched_visit(struct ks_sched *s, const struct ks_visit *v, struct ks_err *err);
-/* The problem that the device visits: its oldest lease is a visit, those behind that one wait.
- * KS_NO_PROBLEM: none. */
-uint32_t ks_sched_visited(const struct ks_sched *s, uint32_t device);
+/* The visit that the device has in work: its oldest lease, those behind that one wait. Borrowed
+ * until the next change; NULL: none. */
+const struct ks_lease *ks_sched_visited(const struct ks_sched *s, uint32_t device);
 /* Visits that will be asked for later are expected to take so many device seconds in all. */
 void ks_sched_expect_visits(struct ks_sched *s, double expected_s);
 /* No cell of the problem is to be given or in flight. False before it is opened. */

@@ -53,12 +53,11 @@ int ks_sched_visit(struct ks_sched *s, const struct ks_visit *v, struct ks_err *
     return 0;
 }
 
-uint32_t ks_sched_visited(const struct ks_sched *s, uint32_t device)
+const struct ks_lease *ks_sched_visited(const struct ks_sched *s, uint32_t device)
 {
     const uint32_t first = device < s->n_devices ? s->devices[device].first : KS_NONE;
 
-    return first != KS_NONE && s->leases[first].lease.is_visit ? s->leases[first].lease.i_problem
-                                                               : KS_NO_PROBLEM;
+    return first != KS_NONE && s->leases[first].lease.is_visit ? &s->leases[first].lease : NULL;
 }
 
 void ks_sched_expect_visits(struct ks_sched *s, double expected_s)

@@ -377,10 +377,7 @@ static uint32_t dice(struct sim *m)
 
 void sim_announce(struct sim *m, uint32_t i, uint64_t problem, uint64_t instance, uint32_t attempt)
 {
-    const struct sim_rank *r = &m->ranks[i];
-    struct ks_start s = {
-        .rank = i, .why = 3, .n_cells = 1, .lease_id = r->n_leases ? r->leases[0].lease : 0
-    };
+    struct ks_start s = { .rank = i, .why = KS_WHY_SUSPECT, .n_cells = 1 };
     struct ks_buf body;
     s.cells[0] = (struct ks_start_cell){ .cell = { problem, instance, m->grid->condition },
                                          .attempt = attempt };

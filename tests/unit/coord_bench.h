@@ -135,7 +135,7 @@ int sim_send(struct sim *m, uint32_t rank, uint16_t type, uint64_t a, uint64_t b
 int sim_hello(struct sim *m, uint32_t rank, uint64_t digest, struct ks_err *err);
 int sim_done(struct sim *m, uint32_t rank, uint64_t problem, uint64_t instance, uint32_t attempt,
              uint32_t outcome, uint32_t flags, struct ks_err *err);
-/* It will run this attempt. */
+/* It will run this attempt, as it would of a suspect: without the lease. */
 void sim_announce(struct sim *m, uint32_t rank, uint64_t problem, uint64_t instance,
                   uint32_t attempt);
 /* What the rank made of all instances. */

@@ -236,12 +236,12 @@ static void test_visited(void **state)
     assert_int_equal(cells.i_problem, 1);
     visit = next(s, 0, 2);
     is_visit(&visit, 0);
-    assert_int_equal(ks_sched_visited(s, 0), KS_NO_PROBLEM);
+    assert_null(ks_sched_visited(s, 0));
     finish(s, &cells);
-    assert_int_equal(ks_sched_visited(s, 0), 0);
+    assert_int_equal(ks_sched_visited(s, 0)->id, visit.id);
     assert_true(ks_sched_lease_end(s, visit.id));
-    assert_int_equal(ks_sched_visited(s, 0), KS_NO_PROBLEM);
-    assert_int_equal(ks_sched_visited(s, 7), KS_NO_PROBLEM); /* nobody knows it */
+    assert_null(ks_sched_visited(s, 0));
+    assert_null(ks_sched_visited(s, 7)); /* nobody knows it */
     ks_sched_destroy(s);
 }
 
