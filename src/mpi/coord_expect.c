@@ -86,6 +86,7 @@ struct expected {
     struct ks_eta_visits wall_s, work;
     double to_come_s;             /* cells of the problems that are to come */
     uint32_t n_to_come, n_booked; /* their number, without and with a book */
+    double booked_s, begun_s; /* cells done of those with a book; where the scheduler knows them */
 };
 
 static void add_open(struct expected *e, const struct race_book *b, struct race_work first)
@@ -108,12 +109,20 @@ static void expect_cells(const struct ks_coord *c, struct expected *e)
 
     ks_sched_counts(c->sched, &s);
     ks_sched_left(c->sched, &left);
-    done_s = c->races.past_cells_s + left.done_s - left.open_done_s;
-    all_s = left.cells_s + left.open_done_s;
+    done_s = fmax(c->races.past_cells_s + left.done_s - e->booked_s, 0);
+    all_s = left.cells_s + e->begun_s;
     n_incomplete = n - s.n_complete;
     e->to_come_s = n_incomplete > 0 ? all_s * fmin(n_unknown / n_incomplete, 1) : 0;
     e->wall_s.cells_s = e->work.cells_s = done_s;
     e->wall_s.usual_cells_s = e->work.usual_cells_s = n ? (done_s + all_s) / n : 0;
+}
+
+/* A problem whose visits are all to come: what has been measured of its cells. */
+static void add_cells(const struct ks_coord *c, struct expected *e, const struct race_book *b)
+{
+    e->n_booked++;
+    e->booked_s += b->cells_s;
+    e->begun_s += ks_sched_is_begun(c->sched, b->i_problem) ? b->cells_s : 0;
 }
 
 /* With the races that have had visits, beside those that have ended. */
@@ -125,9 +134,11 @@ static struct expected expect(const struct ks_coord *c)
     for (uint32_t i = 0; i < r->n_open; i++) {
         const struct race_book *b = r->open[i];
 
-        e.n_booked += !b->is_begun && b->spent.n <= 0;
-        if (b->spent.n <= 0)
+        if (b->spent.n <= 0) {
+            if (!b->is_begun)
+                add_cells(c, &e, b);
             continue;
+        }
         add_open(&e, b, b->is_begun ? b->first : b->round_1);
         if (!b->is_begun) {
             e.wall_s.first += b->round_1.wall_s;

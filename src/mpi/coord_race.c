@@ -194,10 +194,12 @@ static int need_book(struct ks_coord *c, uint32_t i_problem, struct race_book **
     return 0;
 }
 
-static void note_visit(struct race_book *b, const struct ks_record *r)
+static void note_work(struct race_book *b, const struct ks_record *r)
 {
-    if (r->round_index == 0)
+    if (r->round_index == 0) {
+        b->cells_s += r->outcome == KS_O_OK ? (double)r->wall_ns * 1e-9 : 0;
         return;
+    }
     b->spent.wall_s += (double)r->wall_ns * 1e-9;
     b->spent.n++;
     if (r->round_index == 1) {
@@ -236,7 +238,7 @@ int ks_coord_race_note(struct ks_coord *c, uint32_t i_problem, const struct ks_r
                         (struct race_first){ r->device_id, r->started_ns, r->cell.problem }, err);
     if (rc < 0 || (r->outcome == KS_O_OK && s.time_ns <= 0))
         return rc;
-    note_visit(b, r);
+    note_work(b, r);
     b->has_news = true;
     return ks_race_add(b->race, &s, err);
 }

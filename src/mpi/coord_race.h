@@ -34,6 +34,7 @@ struct race_book {
     uint32_t n_unclosed;  /* visits in a row, on any device, that ended before all was measured */
     uint32_t n_losses;    /* of ranks in its visits, unless what costs them is known; of all lives,
                              but after a resume no more than let its contenders run alone */
+    double cells_s;       /* that cells of round 0 took, in all lives */
     uint32_t n_withdrawn; /* instances, when the contenders ran alone; UINT32_MAX: they have not */
     struct race_work {
         double wall_s, n; /* of records */

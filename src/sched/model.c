@@ -94,16 +94,6 @@ static double square(double x)
     return x * x;
 }
 
-static double open_done_s(const struct ks_sched *s)
-{
-    double sum = 0;
-
-    for (uint32_t i = 0; i < s->n_open; i++)
-        if (!s->problems[s->open[i]->i_problem].is_complete)
-            sum += s->open[i]->spent_s;
-    return sum;
-}
-
 void ks_sched_left(const struct ks_sched *s, struct ks_sched_left *out)
 {
     double share = (1.0 + (double)s->n_timed) / (1.0 + (double)(s->n_timed + s->n_untimed));
@@ -115,9 +105,7 @@ void ks_sched_left(const struct ks_sched *s, struct ks_sched_left *out)
     untouched_s *= share_run(s) * share;
     if (n_untouched)
         error = sqrt(ALIKE * problem_variance(s) * (1 / (2.0 + s->n_off) + 1.0 / n_untouched));
-    *out = (struct ks_sched_left){ .cells_s = untouched_s + open_s,
-                                   .done_s = s->spent_s,
-                                   .open_done_s = open_done_s(s) };
+    *out = (struct ks_sched_left){ .cells_s = untouched_s + open_s, .done_s = s->spent_s };
     if (out->cells_s > 0)
         out->error = sqrt(square(error * untouched_s) + square(OPEN_ERROR * open_s)) / out->cells_s;
 }
@@ -173,7 +161,6 @@ void ks_sched_learn_cell(struct ks_sched *s, struct device *d, struct active *a,
         return;
     double usual_s = d ? elapsed_s / ks_sched_slowness(s, d) : elapsed_s, was_s = a->cost_s;
     s->spent_s += elapsed_s;
-    a->spent_s += elapsed_s;
     a->learnt_s += usual_s;
     a->n_learnt++;
     double weight =

@@ -343,6 +343,11 @@ bool ks_sched_is_complete(const struct ks_sched *s, uint32_t i_problem)
     return s->problems[i_problem].is_complete;
 }
 
+bool ks_sched_is_begun(const struct ks_sched *s, uint32_t i_problem)
+{
+    return s->problems[i_problem].is_touched;
+}
+
 int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, struct ks_err *err)
 {
     struct problem *p = &s->problems[i_problem];

@@ -141,6 +141,9 @@ void ks_sched_expect_visits(struct ks_sched *s, double expected_s);
 /* No cell of the problem is to be given or in flight. False before it is opened. */
 bool ks_sched_is_complete(const struct ks_sched *s, uint32_t i_problem);
 
+/* It was opened: the scheduler knows which of its cells are done. */
+bool ks_sched_is_begun(const struct ks_sched *s, uint32_t i_problem);
+
 struct ks_sched_counts {
     uint32_t n_complete, n_partial, n_untouched; /* problems */
     uint64_t n_leased;                           /* cells in flight */
@@ -155,10 +158,9 @@ void ks_sched_counts(const struct ks_sched *s, struct ks_sched_counts *out);
  * visits not counted. Unlike remaining_s it expects as many of them to take no time, because their
  * instance refuses the problem, as did so far. */
 struct ks_sched_left {
-    double cells_s;     /* device seconds */
-    double done_s;      /* of the cells that are done, as was told */
-    double open_done_s; /* of these: of problems that are begun and not complete */
-    double error;       /* standard error of the logarithm of cells_s */
+    double cells_s; /* device seconds */
+    double done_s;  /* of the cells that are done, as was told */
+    double error;   /* standard error of its logarithm */
 };
 void ks_sched_left(const struct ks_sched *s, struct ks_sched_left *out);
 /* The error before anything has been measured. */

@@ -46,8 +46,7 @@ struct active { /* a problem that is open: begun, not complete */
     uint32_t n_confirms, cap_confirms;
     double guess_s;  /* of one cell, when it was opened */
     double cost_s;   /* of one cell on a usual device */
-    double spent_s;  /* what the cells done took, as was told */
-    double learnt_s; /* the same, reckoned for a usual device */
+    double learnt_s; /* what the cells done took, reckoned for a usual device */
     uint32_t n_learnt;
     double left_s;   /* its part of the scheduler's open_s */
     uint32_t i_open; /* in the scheduler's list */

@@ -38,7 +38,7 @@ struct replay {
     const struct trace *t;
     struct ks_sched *s;
     struct ks_eta eta;
-    double last_s[RANKS], spent_s[PROBLEMS], guess_s;
+    double last_s[RANKS], spent_s[PROBLEMS], done_s[PROBLEMS], guess_s;
     uint32_t next[PROBLEMS], n_raced, n_visits[PROBLEMS];
     double ratio[TENTHS];
     bool is_within[TENTHS]; /* the interval */
@@ -177,7 +177,8 @@ static void begin(struct replay *r, const struct trace *t)
 
 static void take_cells(struct replay *r, const struct event *e)
 {
-    if (!r->s->problems[e->problem].is_touched)
+    r->done_s[e->problem] += e->wall_s;
+    if (!ks_sched_is_begun(r->s, e->problem))
         assert_int_equal(ks_sched_open_problem(r->s, e->problem, NULL), 0);
     for (uint32_t k = 0; k < e->n && r->next[e->problem] < r->t->n_instances; k++)
         ks_sched_done(r->s, e->problem, r->next[e->problem]++, KS_NO_DEVICE,
@@ -197,6 +198,16 @@ static void take(struct replay *r, const struct event *e)
     r->n_raced += e->at_s >= r->t->visits_end_s[e->problem];
 }
 
+/* Cells done of problems that are not complete. */
+static double begun_s(const struct replay *r)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < r->t->n_problems; i++)
+        sum += ks_sched_is_complete(r->s, i) ? 0 : r->done_s[i];
+    return sum;
+}
+
 /* What the coordinator knows of visits at that time. */
 static struct ks_eta_visits visits_at(const struct replay *r, double now_s)
 {
@@ -205,7 +216,7 @@ static struct ks_eta_visits visits_at(const struct replay *r, double now_s)
     struct ks_sched_left left;
 
     ks_sched_left(r->s, &left);
-    v.cells_s = left.done_s - left.open_done_s;
+    v.cells_s = left.done_s - begun_s(r);
     v.usual_cells_s = (left.cells_s + left.done_s) / t->n_problems;
     for (uint32_t i = 0; i < t->n_problems; i++) {
         const bool is_over = t->visits_end_s[i] <= now_s;
@@ -228,7 +239,7 @@ static double visits_left_s(const struct replay *r, double now_s)
     double sum;
 
     ks_sched_left(r->s, &left);
-    sum = ks_eta_visits_of(&v, left.cells_s + left.open_done_s);
+    sum = ks_eta_visits_of(&v, left.cells_s + begun_s(r));
     for (uint32_t i = 0; t->job.rounds.max > 1 && i < t->n_problems; i++) {
         const uint32_t n = r->n_visits[i];
         const double next_s = n ? r->spent_s[i] / n : t->first_s[i];
