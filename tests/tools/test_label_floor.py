@@ -73,9 +73,9 @@ class Floor(unittest.TestCase):
         self.assertEqual(set(v for what, v in got.items() if what.startswith("distance")), {0.0})
 
     def test_chains_that_share_a_problem_are_one_group(self):
-        # a chain of batches, one of channels from its first problem, one of its own far from both
+        # a chain of batches, one of channels from its second problem, one of its own far from both
         batches = [problem(n, [1, 2]) for n in (8, 16, 32)]
-        channels = [problem(8, [1, 2], c=c) for c in (192, 320)]
+        channels = [problem(16, [1, 2], c=c) for c in (192, 320)]
         far = [problem(n, [1, 2], c=c, z=3) for n, c in ((8, 64), (16, 64), (800, 64), (1600, 64))]
         groups = label_floor.connected(label_floor.chains(batches + channels + far))
         self.assertEqual(sorted(len(g) for g in groups), [1, 1, 2])
