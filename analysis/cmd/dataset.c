@@ -90,6 +90,14 @@ const char *ks_device_called(const char *model, const char *arch)
     return model[0] ? model : arch[0] ? arch : "not known";
 }
 
+void ks_source_text(const struct ks_time_source *s, struct ks_buf *to)
+{
+    ks_buf_printf(to, "%s (class %016llx, condition %016llx%s)",
+                  ks_device_called(s->model, s->arch), (unsigned long long)s->device_class,
+                  (unsigned long long)s->condition,
+                  s->is_over_rounds ? "" : ", times not over rounds");
+}
+
 static int check_device(struct reading *r, const struct ks_obs *row, struct ks_err *err)
 {
     struct ks_dataset *d = r->d;
@@ -151,11 +159,11 @@ static struct ks_time_source source_of(const struct reading *r, const struct ks_
         row->device == KS_OBS_NONE ? NULL : ks_store_device(r->f, row->device);
 
     struct ks_time_source s = { .device_class = device ? device->rec.device_class : 0,
-                                 .condition = row->condition_id,
-                                 .is_over_rounds = r->file->schema_minor >= KS_ROUNDS_MINOR,
-                                 .has_device = device != NULL,
-                                 .file = (size_t)(r->file - r->d->files),
-                                 .n_units = device ? device->rec.n_units : 0 };
+                                .condition = row->condition_id,
+                                .is_over_rounds = r->file->schema_minor >= KS_ROUNDS_MINOR,
+                                .has_device = device != NULL,
+                                .file = (size_t)(r->file - r->d->files),
+                                .n_units = device ? device->rec.n_units : 0 };
 
     snprintf(s.arch, sizeof(s.arch), "%s", device ? device->rec.arch : "");
     snprintf(s.model, sizeof(s.model), "%s", device ? device->rec.model : "");
@@ -178,11 +186,11 @@ static void set_main(struct ks_dataset *d)
 static int add_source(struct ks_dataset *d, struct ks_err *err)
 {
     struct ks_time_source s = { .device_class = d->device_class,
-                                 .condition = d->condition,
-                                 .is_over_rounds = d->files[0].schema_minor >= KS_ROUNDS_MINOR,
-                                 .has_device = true,
-                                 .n_units = d->n_units,
-                                 .n_problems = d->cells.n_problems };
+                                .condition = d->condition,
+                                .is_over_rounds = d->files[0].schema_minor >= KS_ROUNDS_MINOR,
+                                .has_device = true,
+                                .n_units = d->n_units,
+                                .n_problems = d->cells.n_problems };
     uint32_t i;
 
     snprintf(s.arch, sizeof(s.arch), "%s", d->arch);
@@ -476,11 +484,9 @@ void ks_dataset_note_mixed(const struct ks_dataset *d, const char *command, stru
     for (size_t i = 0; d->mixed.n_sources > 1 && i < d->mixed.n_sources; i++) {
         const struct ks_time_source *s = &d->mixed.sources[i];
 
-        ks_buf_printf(notes,
-                      "ksweep-analyze %s: --mixed: %zu problems from %s (class %016llx, condition "
-                      "%016llx%s)\n",
-                      command, s->n_problems, ks_device_called(s->model, s->arch),
-                      (unsigned long long)s->device_class, (unsigned long long)s->condition,
-                      s->is_over_rounds ? "" : ", times not over rounds");
+        ks_buf_printf(notes, "ksweep-analyze %s: --mixed: %zu problems from ", command,
+                      s->n_problems);
+        ks_source_text(s, notes);
+        ks_buf_printf(notes, "\n");
     }
 }

@@ -47,6 +47,8 @@ struct ks_dataset {
 
 /* What to call a device in a message: its model, of an imported one its architecture. */
 const char *ks_device_called(const char *model, const char *arch);
+/* "MI300X (class .., condition ..)"; appended. */
+void ks_source_text(const struct ks_time_source *s, struct ks_buf *to);
 
 struct ks_dataset_rules {
     unsigned merge;           /* enum ks_merge */

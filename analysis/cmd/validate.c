@@ -3,6 +3,7 @@
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/evaluation.h"
 #include "analysis/cmd/retime_job.h"
+#include "analysis/cmd/source_report.h"
 #include "analysis/data/view.h"
 #include "analysis/learn/networks.h"
 #include "analysis/learn/retime.h"
@@ -190,87 +191,29 @@ static void put_more(size_t n, struct ks_buf *to)
         ks_buf_printf(to, "  and %zu more: --json lists all\n", n - MOST_LEAKED);
 }
 
-static bool is_of_model(const struct job *j, const struct ks_time_source *s)
-{
-    const struct ks_time_source *m = &j->eval.model.device;
-
-    return s->device_class == m->device_class && s->condition == m->condition &&
-           s->is_over_rounds == m->is_over_rounds;
-}
-
-static void put_source(const struct ks_time_source *s, struct ks_buf *to)
-{
-    ks_buf_printf(to, "%s (class %016llx, condition %016llx%s)",
-                  ks_device_called(s->model, s->arch), (unsigned long long)s->device_class,
-                  (unsigned long long)s->condition,
-                  s->is_over_rounds ? "" : ", times not over rounds");
-}
-
-/* The data that a report rests on: those to evaluate with, of --ceiling, of --retime. */
-struct input {
-    const char *name, *command; /* in the report; in notes */
-    const struct ks_dataset *data;
-};
 enum { N_INPUTS = 3 };
 
-static void list_inputs(const struct job *j, struct input inputs_out[N_INPUTS])
+/* The data that a report rests on. */
+static void list_inputs(const struct job *j, struct ks_source_input inputs_out[N_INPUTS])
 {
-    inputs_out[0] = (struct input){ "results", "validate", &j->data };
-    inputs_out[1] = (struct input){ "--ceiling", "validate --ceiling", &j->sweep };
-    inputs_out[2] = (struct input){ "--retime", "validate --retime", &j->again };
+    inputs_out[0] = (struct ks_source_input){ "results", "validate", &j->data };
+    inputs_out[1] = (struct ks_source_input){ "--ceiling", "validate --ceiling", &j->sweep };
+    inputs_out[2] = (struct ks_source_input){ "--retime", "validate --retime", &j->again };
 }
 
 /* With --mixed: whatever was not measured as the model's training. */
 static void put_others(const struct job *j, struct ks_buf *to)
 {
-    struct input inputs[N_INPUTS];
+    const struct ks_time_source *model = &j->eval.model.device, *other = &j->other.model.device;
+    struct ks_source_input inputs[N_INPUTS];
 
     list_inputs(j, inputs);
-    for (int k = 0; k < N_INPUTS; k++) {
-        const struct ks_mixed *m = &inputs[k].data->mixed;
-
-        for (size_t i = 0; i < m->n_sources; i++) {
-            if (is_of_model(j, &m->sources[i]))
-                continue;
-            ks_buf_printf(to, "NOT OF THE MODEL'S SOURCE: %s: %zu problems measured on ",
-                          inputs[k].name, m->sources[i].n_problems);
-            put_source(&m->sources[i], to);
-            ks_buf_printf(to, "; the model is for ");
-            put_source(&j->eval.model.device, to);
-            ks_buf_printf(to, "\n");
-        }
-    }
-    if (j->config->against && !is_of_model(j, &j->other.model.device)) {
+    ks_sources_text(inputs, N_INPUTS, model, to);
+    if (j->config->against && !ks_source_is_of(other, model)) {
         ks_buf_printf(to, "NOT OF THE MODEL'S SOURCE: --against %s is for ", j->config->against);
-        put_source(&j->other.model.device, to);
+        ks_source_text(other, to);
         ks_buf_printf(to, "\n");
     }
-}
-
-static void put_others_json(const struct job *j, struct ks_jw *w)
-{
-    struct input inputs[N_INPUTS];
-
-    list_inputs(j, inputs);
-    ks_jw_open(w, "sources", '[');
-    for (int k = 0; k < N_INPUTS; k++) {
-        const struct ks_mixed *m = &inputs[k].data->mixed;
-
-        for (size_t i = 0; i < m->n_sources; i++) {
-            const struct ks_time_source *s = &m->sources[i];
-
-            ks_jw_open(w, NULL, '{');
-            ks_jw_str(w, "input", inputs[k].name);
-            ks_jw_id(w, "class_id", s->device_class);
-            ks_jw_str(w, "device", ks_device_called(s->model, s->arch));
-            ks_jw_id(w, "condition_id", s->condition);
-            ks_jw_bool(w, "is_over_rounds", s->is_over_rounds);
-            ks_jw_u64(w, "n_problems", s->n_problems);
-            ks_jw_bool(w, "is_of_model", is_of_model(j, s));
-            ks_jw_close(w, '}');
-        }
-    }
-    ks_jw_close(w, ']');
 }
 
 static size_t count_outside(const struct ks_model *m)
@@ -313,7 +256,8 @@ static void put_leaks(const struct job *j, struct ks_buf *to)
     }
     put_more(j->eval.n_outside, to);
     if (j->eval.model.format >= 3)
-        ks_buf_printf(to, "in the cross-validation of the model: %zu of its %zu training problems\n",
+        ks_buf_printf(to,
+                      "in the cross-validation of the model: %zu of its %zu training problems\n",
                       count_outside(&j->eval.model), j->eval.model.cells.n_problems);
     ks_buf_printf(to, "\n");
 }
@@ -374,6 +318,7 @@ static void put_leaks_json(const struct job *j, struct ks_jw *w)
 
 static int put_json(const struct job *j, const struct gate *g, struct ks_buf *to)
 {
+    struct ks_source_input inputs[N_INPUTS];
     struct ks_jw w;
 
     ks_jw_init(&w, to, true);
@@ -382,7 +327,8 @@ static int put_json(const struct job *j, const struct gate *g, struct ks_buf *to
     ks_jw_u64(&w, "n_outside", j->eval.n_outside);
     if (j->eval.model.format >= 3)
         ks_jw_u64(&w, "n_outside_in_training", count_outside(&j->eval.model));
-    put_others_json(j, &w);
+    list_inputs(j, inputs);
+    ks_sources_json(inputs, N_INPUTS, &j->eval.model.device, &w);
     put_leaks_json(j, &w);
     ks_quality_json(&j->card, "validation", &w);
     ks_networks_json(j->networks, j->config->network.n, "networks", &w);
@@ -428,12 +374,12 @@ static int check_device(const struct job *j, const struct ks_dataset *d, const c
     if (j->config->is_mixed)
         return 0;
     if (d->device_class != m->device_class)
-        return ks_fail(
-            err, KS_EINVAL,
-            "%s was measured on %s (class %016llx), but the model is for %s (%016llx); "
-            "allow it with --mixed",
-            file, ks_device_called(d->model, d->arch), (unsigned long long)d->device_class,
-            ks_device_called(m->model, m->arch), (unsigned long long)m->device_class);
+        return ks_fail(err, KS_EINVAL,
+                       "%s was measured on %s (class %016llx), but the model is for %s (%016llx); "
+                       "allow it with --mixed",
+                       file, ks_device_called(d->model, d->arch),
+                       (unsigned long long)d->device_class, ks_device_called(m->model, m->arch),
+                       (unsigned long long)m->device_class);
     if (d->condition != m->condition)
         return ks_fail(err, KS_EINVAL,
                        "%s was measured under condition %016llx, but the model's data under "
@@ -451,7 +397,7 @@ static int check_other(const struct job *j, struct ks_err *err)
 {
     const struct ks_time_source *m = &j->eval.model.device, *other = &j->other.model.device;
 
-    if (j->config->is_mixed || is_of_model(j, other))
+    if (j->config->is_mixed || ks_source_is_of(other, m))
         return 0;
     return ks_fail(err, KS_EINVAL,
                    "--against %s: it is for %s (class %016llx, condition %016llx), but this model "
@@ -592,7 +538,7 @@ static int write_retime(const struct job *j, struct ks_buf *notes, struct ks_err
 
 static void note_mixed(const struct job *j, struct ks_buf *notes)
 {
-    struct input inputs[N_INPUTS];
+    struct ks_source_input inputs[N_INPUTS];
 
     list_inputs(j, inputs);
     for (int k = 0; k < N_INPUTS; k++)

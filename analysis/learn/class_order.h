@@ -18,8 +18,8 @@
 struct ks_class_orders {
     size_t n_instances;
     size_t n_problems[KS_N_PROBLEM_CLASSES]; /* of training */
-    size_t n_ranked[KS_N_PROBLEM_CLASSES]; /* instances that training measured in the class: they
-                        come first, the others follow in the order of all problems */
+    size_t n_ranked[KS_N_PROBLEM_CLASSES];   /* instances that training measured in the class: they
+                          come first, the others follow in the order of all problems */
     uint32_t *order; /* [KS_N_PROBLEM_CLASSES + 1][n_instances] instances, the best first; the last
                         row is that of all problems; owned */
 };

@@ -447,10 +447,11 @@ int ks_model_read(const char *dir, uint32_t n_threads, struct ks_model *m_out, s
                      dir);
     for (size_t i = 0; rc == 0 && i < n_problems; i++)
         if (m_out->pick[i] == KS_NO_CELL)
-            rc = ks_fail(err, KS_EFORMAT,
-                         "%s: a problem of problems.csv has no pick in oof.csv: the model directory "
-                         "is damaged, train it again",
-                         dir);
+            rc =
+                ks_fail(err, KS_EFORMAT,
+                        "%s: a problem of problems.csv has no pick in oof.csv: the model directory "
+                        "is damaged, train it again",
+                        dir);
     return rc == 0 ? read_booster(m_out, dir, n_threads, err) : rc;
 }
 

@@ -153,9 +153,8 @@ static size_t domain_of(struct domains *d, const struct ks_fx_instance *x)
 {
     size_t i = 0;
 
-    while (i < d->n &&
-           !(d->first[i]->direction == x->direction && d->first[i]->dtype == x->dtype &&
-             d->first[i]->layout == x->layout && d->first[i]->ndim == x->ndim))
+    while (i < d->n && !(d->first[i]->direction == x->direction && d->first[i]->dtype == x->dtype &&
+                         d->first[i]->layout == x->layout && d->first[i]->ndim == x->ndim))
         i++;
     if (i == MOST_DOMAINS)
         return i - 1;
@@ -200,9 +199,9 @@ static void put_orders(struct ks_selector *s, const struct ks_class_orders *o,
     for (uint32_t k = 0; k < KS_N_PROBLEM_CLASSES; k++) {
         s->class_first[k + 1] = s->class_first[k];
         if (ks_class_orders_has(o, k))
-            s->class_first[k + 1] += put_own(s, ks_class_orders_of(o, k), o->n_ranked[k],
-                                             KS_SEL_CLASS_ENTRIES / n_own, candidate_of,
-                                             s->class_orders + s->class_first[k]);
+            s->class_first[k + 1] +=
+                put_own(s, ks_class_orders_of(o, k), o->n_ranked[k], KS_SEL_CLASS_ENTRIES / n_own,
+                        candidate_of, s->class_orders + s->class_first[k]);
     }
 }
 

@@ -84,7 +84,8 @@ struct ks_selector_line {
  * @with_table [in] only candidates of the problem's list
  * Among the measured candidates of each problem. KS_ENOMEM, KS_EINVAL. */
 int ks_selector_score(const struct ks_selector *s, const struct ks_cells *c, const float *scores,
-                      const bool *is_outside, bool with_table, struct ks_selector_line *line_out, struct ks_err *err);
+                      const bool *is_outside, bool with_table, struct ks_selector_line *line_out,
+                      struct ks_err *err);
 /* What the selector itself picks for the problems of training, which it has seen.
  * @among_measured [in] only measured candidates; else all, and unmeasured picks count 0 */
 int ks_selector_try(const struct ks_selector *s, const struct ks_cells *c, bool among_measured,

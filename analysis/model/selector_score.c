@@ -51,7 +51,9 @@ static int scoring_init(struct scoring *j, const struct ks_selector *s, const st
     j->sides = calloc(s->losses.n_folds + 1, sizeof(*j->sides));
     for (int k = 0; k < 3; k++)
         j->eff[k] = malloc((c->n_problems + 1) * sizeof(*j->eff[k]));
-    return j->ranked && j->place && j->sides && j->eff[0] && j->eff[1] && j->eff[2] ? 0 : no_memory(err);
+    return j->ranked && j->place && j->sides && j->eff[0] && j->eff[1] && j->eff[2]
+               ? 0
+               : no_memory(err);
 }
 
 static void side_release(struct side *x)
@@ -271,7 +273,8 @@ static void sum_up(struct scoring *j, struct ks_selector_line *out)
 }
 
 int ks_selector_score(const struct ks_selector *s, const struct ks_cells *c, const float *scores,
-                      const bool *is_outside, bool with_table, struct ks_selector_line *line_out, struct ks_err *err)
+                      const bool *is_outside, bool with_table, struct ks_selector_line *line_out,
+                      struct ks_err *err)
 {
     struct scoring j;
     int rc = scoring_init(&j, s, c, err);

@@ -58,10 +58,10 @@ static double time_of(const struct ks_cells *c, uint32_t problem, uint32_t insta
 static void a_problem_keeps_one_source(void **state)
 {
     const struct ks_time_source slow = { .device_class = 1, .has_device = true, .file = 0 },
-                                 fast = { .device_class = 2, .has_device = true, .file = 1 },
-                                 more = { .device_class = 2, .has_device = true, .file = 2 },
-                                 other = { .device_class = 9, .has_device = true, .file = 1 },
-                                 unbuilt[] = { { .file = 0 }, { .file = 1 } };
+                                fast = { .device_class = 2, .has_device = true, .file = 1 },
+                                more = { .device_class = 2, .has_device = true, .file = 2 },
+                                other = { .device_class = 9, .has_device = true, .file = 1 },
+                                unbuilt[] = { { .file = 0 }, { .file = 1 } };
     struct ks_mixed m = { 0 };
     struct ks_cells c;
 

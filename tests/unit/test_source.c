@@ -58,15 +58,14 @@ static void alone(const struct fkit *kit, const struct ks_cells *c, uint32_t sou
 
     for (size_t i = 0; i < N; i++)
         problems[i] = c->problems[i].problem;
-    assert_int_equal(
-        ks_feature_spec_create(problems, N, &kit->traits, &devices[source], out, NULL), 0);
+    assert_int_equal(ks_feature_spec_create(problems, N, &kit->traits, &devices[source], out, NULL),
+                     0);
     for (size_t i = 0; i < c->n; i++)
         if (c->problems[c->cells[i].problem].source == source)
-            pairs[n++] =
-                (struct ks_timed_pair){ &problems[c->cells[i].problem],
-                                        ks_feature_spec_find(
-                                            out, c->instances[c->cells[i].instance].id),
-                                        c->cells[i].time_ns };
+            pairs[n++] = (struct ks_timed_pair){ &problems[c->cells[i].problem],
+                                                 ks_feature_spec_find(
+                                                     out, c->instances[c->cells[i].instance].id),
+                                                 c->cells[i].time_ns };
     assert_int_equal(ks_feature_spec_calibrate(out, pairs, n, NULL), 0);
 }
 
