@@ -90,6 +90,14 @@ const char *ks_device_called(const char *model, const char *arch)
     return model[0] ? model : arch[0] ? arch : "not known";
 }
 
+void ks_source_text(const struct ks_time_source *s, struct ks_buf *to)
+{
+    ks_buf_printf(to, "%s (class %016llx, condition %016llx%s)",
+                  ks_device_called(s->model, s->arch), (unsigned long long)s->device_class,
+                  (unsigned long long)s->condition,
+                  s->is_over_rounds ? "" : ", times not over rounds");
+}
+
 static int check_device(struct reading *r, const struct ks_obs *row, struct ks_err *err)
 {
     struct ks_dataset *d = r->d;
@@ -97,6 +105,8 @@ static int check_device(struct reading *r, const struct ks_obs *row, struct ks_e
         row->device == KS_OBS_NONE ? NULL : ks_store_device(r->f, row->device);
     uint64_t device_class = device ? device->rec.device_class : 0;
 
+    if (r->rules->is_mixed)
+        return 0;
     if (!d->has_device) {
         d->has_device = true;
         d->device_class = device_class;
@@ -104,7 +114,7 @@ static int check_device(struct reading *r, const struct ks_obs *row, struct ks_e
         snprintf(d->model, sizeof(d->model), "%s", device ? device->rec.model : "");
         d->n_units = device ? device->rec.n_units : 0;
     }
-    if (!r->rules->is_mixed && device_class != d->device_class)
+    if (device_class != d->device_class)
         return ks_fail(err, KS_EINVAL,
                        "%s: rows of device class %016llx (%s) together with those of %016llx (%s); "
                        "a model is for one class: split the files, or allow it with --mixed",
@@ -118,11 +128,13 @@ static int check_condition(struct reading *r, const struct ks_obs *row, struct k
 {
     struct ks_dataset *d = r->d;
 
+    if (r->rules->is_mixed)
+        return 0;
     if (!d->has_row) {
         d->has_row = true;
         d->condition = row->condition_id;
     }
-    if (!r->rules->is_mixed && row->condition_id != d->condition)
+    if (row->condition_id != d->condition)
         return ks_fail(err, KS_EINVAL,
                        "%s: rows of condition %016llx together with those of %016llx, whose times "
                        "cannot be compared: split the files, or allow it with --mixed",
@@ -141,19 +153,49 @@ static bool is_refused(const struct ks_obs *row)
            ks_outcome_is_pruned(row->outcome, row->reason);
 }
 
-/* The minor version since which the label is a time over rounds. Later ones only add columns. */
-#define ROUNDS_MINOR 6
-
-static struct ks_mixed_source source_of(const struct reading *r, const struct ks_obs *row)
+static struct ks_time_source source_of(const struct reading *r, const struct ks_obs *row)
 {
     const struct ks_device_row *device =
         row->device == KS_OBS_NONE ? NULL : ks_store_device(r->f, row->device);
 
-    return (struct ks_mixed_source){ .device_class = device ? device->rec.device_class : 0,
-                                     .condition = row->condition_id,
-                                     .is_over_rounds = r->file->schema_minor >= ROUNDS_MINOR,
-                                     .has_device = device != NULL,
-                                     .file = (size_t)(r->file - r->d->files) };
+    struct ks_time_source s = { .device_class = device ? device->rec.device_class : 0,
+                                .condition = row->condition_id,
+                                .is_over_rounds = r->file->schema_minor >= KS_ROUNDS_MINOR,
+                                .has_device = device != NULL,
+                                .file = (size_t)(r->file - r->d->files),
+                                .n_units = device ? device->rec.n_units : 0 };
+
+    snprintf(s.arch, sizeof(s.arch), "%s", device ? device->rec.arch : "");
+    snprintf(s.model, sizeof(s.model), "%s", device ? device->rec.model : "");
+    return s;
+}
+
+/* What a data set is of: the source that most problems keep. */
+static void set_main(struct ks_dataset *d)
+{
+    const struct ks_time_source *s = &d->mixed.sources[0];
+
+    d->device_class = s->device_class;
+    d->condition = s->condition;
+    d->n_units = s->n_units;
+    snprintf(d->arch, sizeof(d->arch), "%s", s->arch);
+    snprintf(d->model, sizeof(d->model), "%s", s->model);
+}
+
+/* The one source of rows that are not mixed. */
+static int add_source(struct ks_dataset *d, struct ks_err *err)
+{
+    struct ks_time_source s = { .device_class = d->device_class,
+                                .condition = d->condition,
+                                .is_over_rounds = d->files[0].schema_minor >= KS_ROUNDS_MINOR,
+                                .has_device = true,
+                                .n_units = d->n_units,
+                                .n_problems = d->cells.n_problems };
+    uint32_t i;
+
+    snprintf(s.arch, sizeof(s.arch), "%s", d->arch);
+    snprintf(s.model, sizeof(s.model), "%s", d->model);
+    return ks_mixed_source(&d->mixed, &s, &i, err);
 }
 
 /* Into the table; mixed rows when all are known. */
@@ -161,7 +203,7 @@ static int put_row(struct reading *r, const struct ks_obs *row, enum ks_mixed_ki
                    const struct ks_timed_cell *cell, struct ks_err *err)
 {
     struct ks_cells *c = &r->d->cells;
-    struct ks_mixed_source source;
+    struct ks_time_source source;
 
     if (r->rules->is_mixed) {
         source = source_of(r, row);
@@ -352,7 +394,7 @@ static int check_schema(const struct ks_dataset *d, const struct ks_dataset_file
     const struct ks_dataset_file *first = d->files;
 
     if (rules->is_mixed ||
-        (file->schema_minor >= ROUNDS_MINOR) == (first->schema_minor >= ROUNDS_MINOR))
+        (file->schema_minor >= KS_ROUNDS_MINOR) == (first->schema_minor >= KS_ROUNDS_MINOR))
         return 0;
     return ks_fail(err, KS_EINVAL,
                    "%s has schema %llu.%llu, %s has %llu.%llu: only one of them has times over "
@@ -411,7 +453,13 @@ int ks_dataset_read(struct ks_dataset *d_out, const char *const *paths, size_t n
                        (unsigned long long)d_out->n_left_out);
     if (rc == 0)
         rc = ks_mixed_settle(&d_out->mixed, &d_out->cells, err);
-    return rc == 0 ? ks_cells_finish(&d_out->cells, err) : rc;
+    if (rc == 0)
+        rc = ks_cells_finish(&d_out->cells, err);
+    if (rc == 0 && rules->is_mixed)
+        set_main(d_out);
+    else if (rc == 0)
+        rc = add_source(d_out, err);
+    return rc;
 }
 
 void ks_dataset_release(struct ks_dataset *d)
@@ -433,4 +481,12 @@ void ks_dataset_note_mixed(const struct ks_dataset *d, const char *command, stru
             "rows of one device class, condition and schema version, that with most of "
             "them\n",
             command, d->mixed.n_rows, d->mixed.n_problems);
+    for (size_t i = 0; d->mixed.n_sources > 1 && i < d->mixed.n_sources; i++) {
+        const struct ks_time_source *s = &d->mixed.sources[i];
+
+        ks_buf_printf(notes, "ksweep-analyze %s: --mixed: %zu problems from ", command,
+                      s->n_problems);
+        ks_source_text(s, notes);
+        ks_buf_printf(notes, "\n");
+    }
 }

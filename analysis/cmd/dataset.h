@@ -33,13 +33,13 @@ struct ks_dataset_file {
 struct ks_dataset {
     struct ks_cells cells;
     struct ks_cells left_out; /* problems only: those of rules.leave_out that were there */
-    struct ks_mixed mixed;    /* with rules.is_mixed: rows of several sources */
+    struct ks_mixed mixed;    /* its sources number those of the problems; without rules.is_mixed
+                                 there is one */
     struct ks_traits traits;
     struct ks_dataset_file *files; /* [n_files] */
     size_t n_files;
-    uint64_t device_class; /* of the first row that a device ran, or that is usable */
-    uint64_t condition;    /* of the first usable row */
-    bool has_device, has_row;
+    uint64_t device_class, condition; /* of mixed.sources[0], as arch, model and n_units */
+    bool has_device, has_row;         /* while files are read */
     char arch[64], model[192];
     uint32_t n_units;
     uint64_t n_rows, n_unusable, n_filtered, n_left_out, n_times;
@@ -47,6 +47,8 @@ struct ks_dataset {
 
 /* What to call a device in a message: its model, of an imported one its architecture. */
 const char *ks_device_called(const char *model, const char *arch);
+/* "MI300X (class .., condition ..)"; appended. */
+void ks_source_text(const struct ks_time_source *s, struct ks_buf *to);
 
 struct ks_dataset_rules {
     unsigned merge;           /* enum ks_merge */
@@ -68,7 +70,7 @@ struct ks_dataset_rules {
 int ks_dataset_read(struct ks_dataset *d_out, const char *const *paths, size_t n_paths,
                     const struct ks_dataset_rules *rules, struct ks_err *err);
 void ks_dataset_release(struct ks_dataset *d);
-/* What --mixed left out, as a note of the command; nothing if it did not. */
+/* What --mixed left out, and the sources if there are several, as notes of the command. */
 void ks_dataset_note_mixed(const struct ks_dataset *d, const char *command, struct ks_buf *notes);
 
 #endif

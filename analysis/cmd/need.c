@@ -3,6 +3,7 @@
 #include "analysis/learn/need.h"
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/evaluation.h"
+#include "analysis/learn/class_order.h"
 #include "base/command.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -66,7 +67,8 @@ struct job {
     size_t n_needed;
 };
 
-/* What the out-of-fold pick of each training problem loses. */
+/* What the out-of-fold pick of each training problem loses; outside of the range of its fold's
+ * training that is by the static order. */
 static void fill_losses(struct job *j)
 {
     const struct ks_model *m = &j->eval.model;
@@ -74,9 +76,8 @@ static void fill_losses(struct job *j)
 
     for (size_t i = 0; i < c->n_problems; i++) {
         const struct ks_cell_problem *p = &c->problems[i];
-        const size_t pick = ks_pick_scored(p, m->scores);
 
-        j->loss[i] = 1 - c->cells[p->best].time_ns / c->cells[pick].time_ns;
+        j->loss[i] = 1 - c->cells[p->best].time_ns / c->cells[m->pick[i]].time_ns;
     }
 }
 
@@ -159,17 +160,42 @@ static int write_list(const struct job *j, struct ks_err *err)
 
 /* ---- the instances for them ---- */
 
-/* The first few instances that compute the problem, by score; x: a row per instance of the
- * specification. */
-static int put_instances(const struct job *j, const struct ks_problem *p, const struct ks_matrix *x,
-                         float *scores, struct ks_buf *to, struct ks_err *err)
+/* Room for the instances of a problem. */
+struct ranking {
+    struct ks_class_orders orders; /* of training */
+    struct ks_matrix x;            /* a row per instance of the specification */
+    float *scores;                 /* [the specification's instances] the lowest is the best */
+    double *rank;                  /* [training's instances] */
+};
+
+/* By the model; outside of its range by the class's static order, as a selector. */
+static int score(const struct job *j, const struct ks_problem *p, struct ranking *r,
+                 struct ks_err *err)
 {
     const struct ks_feature_spec *spec = &j->spec;
-    int rc;
 
-    for (uint32_t i = 0; i < spec->n_instances; i++)
-        ks_features_row(spec, p, i, ks_matrix_row(x, i));
-    rc = ks_booster_predict(j->eval.model.booster, x, scores, err);
+    if (!ks_feature_outside(spec, p)) {
+        for (uint32_t i = 0; i < spec->n_instances; i++)
+            ks_features_row(spec, p, i, ks_matrix_row(&r->x, i));
+        return ks_booster_predict(j->eval.model.booster, &r->x, r->scores, err);
+    }
+    ks_class_orders_rank(&r->orders, ks_problem_class(p), r->rank);
+    for (uint32_t i = 0; i < spec->n_instances; i++) {
+        const uint32_t at = ks_cells_find_instance(&j->eval.model.cells, spec->instances[i].id);
+
+        r->scores[i] = at == UINT32_MAX ? INFINITY : (float)r->rank[at];
+    }
+    return 0;
+}
+
+/* The first few instances that compute the problem. */
+static int put_instances(const struct job *j, const struct ks_problem *p, struct ranking *r,
+                         struct ks_buf *to, struct ks_err *err)
+{
+    const struct ks_feature_spec *spec = &j->spec;
+    float *scores = r->scores;
+    int rc = score(j, p, r, err);
+
     for (uint32_t i = 0; rc == 0 && i < spec->n_instances; i++)
         scores[i] = ks_feature_applies(spec, p, i) ? scores[i] : INFINITY;
     for (uint32_t k = 0; rc == 0 && k < MOST_INSTANCES && k < spec->n_instances; k++) {
@@ -188,15 +214,32 @@ static int put_instances(const struct job *j, const struct ks_problem *p, const 
     return rc;
 }
 
+static int ranking_init(struct ranking *r, const struct job *j, struct ks_err *err)
+{
+    const struct ks_cells *c = &j->eval.model.cells;
+    int rc = ks_matrix_init(&r->x, j->spec.n_instances, j->spec.n_features, err);
+
+    r->scores = malloc((j->spec.n_instances + 1) * sizeof(*r->scores));
+    r->rank = malloc((c->n_instances + 1) * sizeof(*r->rank));
+    if (rc == 0 && (!r->scores || !r->rank))
+        rc = ks_fail(err, KS_ENOMEM, "out of memory for %zu instances", j->spec.n_instances);
+    return rc == 0 ? ks_class_orders_fit(&r->orders, c, NULL, err) : rc;
+}
+
+static void ranking_release(struct ranking *r)
+{
+    ks_class_orders_release(&r->orders);
+    ks_matrix_release(&r->x);
+    free(r->scores);
+    free(r->rank);
+}
+
 static int print(const struct job *j, struct ks_err *err)
 {
-    struct ks_matrix x = { 0 };
+    struct ranking r = { 0 };
     struct ks_buf text;
-    float *scores = malloc((j->spec.n_instances + 1) * sizeof(*scores));
-    int rc = ks_matrix_init(&x, j->spec.n_instances, j->spec.n_features, err);
+    int rc = ranking_init(&r, j, err);
 
-    if (rc == 0 && !scores)
-        rc = ks_fail(err, KS_ENOMEM, "out of memory");
     ks_buf_init(&text);
     ks_buf_printf(&text, "%zu of %zu new problems, most valuable first\n", j->n_needed, j->n_pool);
     ks_buf_printf(&text, "   value     loss  distance  uses  class            problem\n");
@@ -208,13 +251,12 @@ static int print(const struct job *j, struct ks_err *err)
                       (long long)p->count, ks_problem_class_name(ks_problem_class(p)));
         ks_problem_canonical(p, &text);
         ks_buf_printf(&text, "\n");
-        rc = put_instances(j, p, &x, scores, &text, err);
+        rc = put_instances(j, p, &r, &text, err);
     }
     if (rc == 0)
         rc = ks_emit(&text, NULL, err);
     ks_buf_release(&text);
-    ks_matrix_release(&x);
-    free(scores);
+    ranking_release(&r);
     return rc;
 }
 

@@ -109,17 +109,17 @@ static int put_unseen(struct job *j, struct ks_buf *to, struct ks_err *err)
     const struct ks_selector *s = &j->selector;
     const struct ks_cells *c = &j->model.cells;
     struct ks_selector_line l;
-    int rc = ks_selector_score(s, c, j->model.scores, false, &l, err);
+    int rc = ks_selector_score(s, c, j->model.scores, j->model.is_outside, false, &l, err);
 
     if (rc == 0)
         put_line(to, "unseen problems, all trees (full)", &l);
     if (rc == 0 && s->model.size != KS_SEL_FULL) {
-        rc = ks_selector_score(s, c, j->model.scores, true, &l, err);
+        rc = ks_selector_score(s, c, j->model.scores, j->model.is_outside, true, &l, err);
         if (rc == 0)
             put_line(to, "unseen problems, table and trees (budgeted)", &l);
     }
     if (rc == 0 && s->model.size != KS_SEL_FULL) {
-        rc = ks_selector_score(s, c, NULL, true, &l, err);
+        rc = ks_selector_score(s, c, NULL, j->model.is_outside, true, &l, err);
         if (rc == 0)
             put_line(to, "unseen problems, table only (distilled)", &l);
     }

@@ -41,7 +41,8 @@ static const struct ks_opt opts[] = {
       .offset = AT(warm),
       .arg = "MODEL",
       .help = "continue training this model on new problems: its trees, target and "
-              "feature_spec.json are kept, further trees are fitted to the remaining error" },
+              "feature_spec.json are kept (the new problems widen its range), further trees are "
+              "fitted to the remaining error" },
     KS_OPT_WHERE(AT(where)),
     KS_OPT_PROBLEMS(AT(problems)),
     { .name = "merge",
@@ -170,6 +171,8 @@ struct job {
     struct ks_dataset data;
     struct ks_warm warm; /* of --warm */
     struct ks_spec_source from;
+    struct ks_fx_device *devices; /* of from */
+    uint32_t *device_of;          /* likewise */
     struct ks_feature_source source;
     struct ks_fit_input in;
     struct ks_train_options options;
@@ -251,9 +254,12 @@ static int write_continued(const struct job *j, struct ks_model_about *about, st
 {
     struct ks_fit_input in = j->in;
     struct ks_warm_union both = { 0 };
-    int rc = ks_warm_unite(&j->warm, &j->data.cells, &j->trained, &both, err);
+    int rc = ks_warm_unite(&j->warm, &j->data, &j->trained, &both, err);
 
     in.cells = &both.cells;
+    about->device = &j->warm.model.device;
+    about->sources = both.sources.sources;
+    about->n_sources = both.sources.n_sources;
     about->start_name = ks_path_base(j->config->warm);
     about->start_digest = j->warm.digest;
     about->start_problems = j->warm.model.cells.n_problems;
@@ -271,11 +277,9 @@ static int write_model(struct job *j, struct ks_err *err)
     struct ks_model_about about = { .files = files,
                                     .n_files = j->data.n_files,
                                     .program = "ksweep-analyze " KSWEEP_VERSION,
-                                    .arch = j->data.arch,
-                                    .device_model = j->data.model,
-                                    .device_class = j->data.device_class,
-                                    .condition = j->data.condition,
-                                    .n_units = j->data.n_units,
+                                    .device = j->data.mixed.sources,
+                                    .sources = j->data.mixed.sources,
+                                    .n_sources = j->data.mixed.n_sources,
                                     .where = c->where.text,
                                     .n_where = c->where.n,
                                     .is_mixed = c->is_mixed,
@@ -310,13 +314,39 @@ static int print(const struct job *j, struct ks_err *err)
 
 /* ---- the command ---- */
 
+/* The devices of the sources; before them that of a model that is continued, whose class has its
+ * specification. */
+static int prepare_features(struct job *j, struct ks_err *err)
+{
+    const struct ks_mixed *m = &j->data.mixed;
+    const bool is_warm = j->config->warm != NULL;
+    uint32_t n = is_warm ? 1 : 0;
+
+    j->devices = calloc(m->n_sources + 1, sizeof(*j->devices));
+    j->device_of = calloc(m->n_sources + 1, sizeof(*j->device_of));
+    if (!j->devices || !j->device_of)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu sources", m->n_sources);
+    for (size_t i = 0; i < m->n_sources; i++) {
+        const struct ks_time_source *s = &m->sources[i];
+
+        if (is_warm && ks_time_source_is_same(s, &j->warm.model.device))
+            continue;
+        j->devices[n] = ks_feature_device(s->arch, s->n_units);
+        j->device_of[i] = n++;
+    }
+    j->from = (struct ks_spec_source){ .traits = &j->data.traits,
+                                       .given = is_warm ? &j->warm.spec : NULL,
+                                       .devices = j->devices,
+                                       .n_devices = n,
+                                       .device_of = j->device_of };
+    j->source = ks_spec_source(&j->from);
+    return 0;
+}
+
 static void prepare(struct job *j, struct clock *clock)
 {
     const struct config *c = j->config;
 
-    j->from = (struct ks_spec_source){ &j->data.traits,
-                                       ks_feature_device(j->data.arch, j->data.n_units) };
-    j->source = c->warm ? ks_given_source(&j->warm.spec) : ks_spec_source(&j->from);
     j->in = (struct ks_fit_input){ .cells = &j->data.cells,
                                    .source = &j->source,
                                    .n_threads = c->n_threads,
@@ -411,6 +441,8 @@ static void release(struct job *j)
     ks_trained_release(&j->trained, &j->source);
     ks_dataset_release(&j->data);
     ks_warm_release(&j->warm);
+    free(j->devices);
+    free(j->device_of);
 }
 
 static int train(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
@@ -423,6 +455,8 @@ static int train(const void *cfg, const char *const *operands, int n, struct ks_
 
     if (rc == 0)
         rc = read_data(&j, operands, (size_t)n, err);
+    if (rc == 0)
+        rc = prepare_features(&j, err);
     if (rc == 0) {
         prepare(&j, &clock);
         rc = ks_train(&j.in, &j.options, &j.trained, err);

@@ -3,6 +3,7 @@
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/evaluation.h"
 #include "analysis/cmd/retime_job.h"
+#include "analysis/cmd/source_report.h"
 #include "analysis/data/view.h"
 #include "analysis/learn/networks.h"
 #include "analysis/learn/retime.h"
@@ -190,6 +191,40 @@ static void put_more(size_t n, struct ks_buf *to)
         ks_buf_printf(to, "  and %zu more: --json lists all\n", n - MOST_LEAKED);
 }
 
+enum { N_INPUTS = 3 };
+
+/* The data that a report rests on. */
+static void list_inputs(const struct job *j, struct ks_source_input inputs_out[N_INPUTS])
+{
+    inputs_out[0] = (struct ks_source_input){ "results", "validate", &j->data };
+    inputs_out[1] = (struct ks_source_input){ "--ceiling", "validate --ceiling", &j->sweep };
+    inputs_out[2] = (struct ks_source_input){ "--retime", "validate --retime", &j->again };
+}
+
+/* With --mixed: whatever was not measured as the model's training. */
+static void put_others(const struct job *j, struct ks_buf *to)
+{
+    const struct ks_time_source *model = &j->eval.model.device, *other = &j->other.model.device;
+    struct ks_source_input inputs[N_INPUTS];
+
+    list_inputs(j, inputs);
+    ks_sources_text(inputs, N_INPUTS, model, to);
+    if (j->config->against && !ks_source_is_of(other, model)) {
+        ks_buf_printf(to, "NOT OF THE MODEL'S SOURCE: --against %s is for ", j->config->against);
+        ks_source_text(other, to);
+        ks_buf_printf(to, "\n");
+    }
+}
+
+static size_t count_outside(const struct ks_model *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->cells.n_problems; i++)
+        n += m->is_outside[i];
+    return n;
+}
+
 static void put_leaks(const struct job *j, struct ks_buf *to)
 {
     const char *line = ks_buf_text(&j->left_out);
@@ -205,6 +240,7 @@ static void put_leaks(const struct job *j, struct ks_buf *to)
         line += n + (line[n] == '\n');
     }
     put_more(j->data.n_left_out, to);
+    put_others(j, to);
     put_coverage(&j->eval, to);
     ks_buf_printf(to,
                   "outside of the training range: %zu problems, which get the first instance of "
@@ -219,6 +255,10 @@ static void put_leaks(const struct job *j, struct ks_buf *to)
         n++;
     }
     put_more(j->eval.n_outside, to);
+    if (j->eval.model.format >= 3)
+        ks_buf_printf(to,
+                      "in the cross-validation of the model: %zu of its %zu training problems\n",
+                      count_outside(&j->eval.model), j->eval.model.cells.n_problems);
     ks_buf_printf(to, "\n");
 }
 
@@ -278,12 +318,17 @@ static void put_leaks_json(const struct job *j, struct ks_jw *w)
 
 static int put_json(const struct job *j, const struct gate *g, struct ks_buf *to)
 {
+    struct ks_source_input inputs[N_INPUTS];
     struct ks_jw w;
 
     ks_jw_init(&w, to, true);
     ks_jw_open(&w, NULL, '{');
     ks_jw_u64(&w, "n_leaked", j->data.n_left_out);
     ks_jw_u64(&w, "n_outside", j->eval.n_outside);
+    if (j->eval.model.format >= 3)
+        ks_jw_u64(&w, "n_outside_in_training", count_outside(&j->eval.model));
+    list_inputs(j, inputs);
+    ks_sources_json(inputs, N_INPUTS, &j->eval.model.device, &w);
     put_leaks_json(j, &w);
     ks_quality_json(&j->card, "validation", &w);
     ks_networks_json(j->networks, j->config->network.n, "networks", &w);
@@ -324,38 +369,42 @@ static int print(const struct job *j, const struct gate *g, struct ks_err *err)
 static int check_device(const struct job *j, const struct ks_dataset *d, const char *file,
                         struct ks_err *err)
 {
-    const struct ks_model *m = &j->eval.model;
+    const struct ks_time_source *m = &j->eval.model.device;
 
     if (j->config->is_mixed)
         return 0;
     if (d->device_class != m->device_class)
-        return ks_fail(
-            err, KS_EINVAL,
-            "%s was measured on %s (class %016llx), but the model is for %s (%016llx); "
-            "allow it with --mixed",
-            file, ks_device_called(d->model, d->arch), (unsigned long long)d->device_class,
-            ks_device_called(m->device_model, m->arch), (unsigned long long)m->device_class);
+        return ks_fail(err, KS_EINVAL,
+                       "%s was measured on %s (class %016llx), but the model is for %s (%016llx); "
+                       "allow it with --mixed",
+                       file, ks_device_called(d->model, d->arch),
+                       (unsigned long long)d->device_class, ks_device_called(m->model, m->arch),
+                       (unsigned long long)m->device_class);
     if (d->condition != m->condition)
         return ks_fail(err, KS_EINVAL,
                        "%s was measured under condition %016llx, but the model's data under "
                        "%016llx; allow it with --mixed",
                        file, (unsigned long long)d->condition, (unsigned long long)m->condition);
+    if (d->mixed.sources[0].is_over_rounds != m->is_over_rounds)
+        return ks_fail(err, KS_EINVAL,
+                       "only one of %s and the model's data has times over rounds; gather both "
+                       "again with one version, or allow it with --mixed",
+                       file);
     return 0;
 }
 
 static int check_other(const struct job *j, struct ks_err *err)
 {
-    const struct ks_model *m = &j->eval.model, *other = &j->other.model;
+    const struct ks_time_source *m = &j->eval.model.device, *other = &j->other.model.device;
 
-    if (j->config->is_mixed ||
-        (other->device_class == m->device_class && other->condition == m->condition))
+    if (j->config->is_mixed || ks_source_is_of(other, m))
         return 0;
     return ks_fail(err, KS_EINVAL,
                    "--against %s: it is for %s (class %016llx, condition %016llx), but this model "
                    "is for %s (%016llx, %016llx); allow it with --mixed",
-                   j->config->against, ks_device_called(other->device_model, other->arch),
+                   j->config->against, ks_device_called(other->model, other->arch),
                    (unsigned long long)other->device_class, (unsigned long long)other->condition,
-                   ks_device_called(m->device_model, m->arch), (unsigned long long)m->device_class,
+                   ks_device_called(m->model, m->arch), (unsigned long long)m->device_class,
                    (unsigned long long)m->condition);
 }
 
@@ -487,6 +536,15 @@ static int write_retime(const struct job *j, struct ks_buf *notes, struct ks_err
     return ks_retime_job_write(j->config->write_retime, &want, notes, err);
 }
 
+static void note_mixed(const struct job *j, struct ks_buf *notes)
+{
+    struct ks_source_input inputs[N_INPUTS];
+
+    list_inputs(j, inputs);
+    for (int k = 0; k < N_INPUTS; k++)
+        ks_dataset_note_mixed(inputs[k].data, inputs[k].command, notes);
+}
+
 static int validate(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
                     struct ks_err *err)
 {
@@ -514,7 +572,7 @@ static int validate(const void *cfg, const char *const *operands, int n, struct 
     if (rc == 0)
         rc = print(&j, &g, err);
     if (rc == 0)
-        ks_dataset_note_mixed(&j.data, "validate", notes);
+        note_mixed(&j, notes);
     if (rc == 0 && !(j.card.is_useful && g.is_passed))
         rc = KS_EXIT_LOOK;
     release(&j);

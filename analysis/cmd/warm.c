@@ -61,21 +61,26 @@ int ks_warm_open(struct ks_warm *w_out, const char *dir, uint32_t n_threads, str
 int ks_warm_check(const struct ks_warm *w, const char *dir, const struct ks_dataset *d,
                   bool is_mixed, struct ks_err *err)
 {
-    const struct ks_model *m = &w->model;
+    const struct ks_time_source *device = &w->model.device;
     const struct ks_cells *c = &d->cells;
 
     if (c->problems[0].problem.op != w->features.op)
         return ks_fail(err, KS_EINVAL, "--warm %s: it is for %s, but the results are for %s", dir,
                        ks_operators[w->features.op]->name,
                        ks_operators[c->problems[0].problem.op]->name);
-    if (!is_mixed && (d->device_class != m->device_class || d->condition != m->condition))
+    if (!is_mixed && (d->device_class != device->device_class || d->condition != device->condition))
         return ks_fail(err, KS_EINVAL,
                        "--warm %s: it is for %s (class %016llx, condition %016llx), but the "
                        "results are from %s (%016llx, %016llx); allow it with --mixed",
-                       dir, ks_device_called(m->device_model, m->arch),
-                       (unsigned long long)m->device_class, (unsigned long long)m->condition,
-                       ks_device_called(d->model, d->arch), (unsigned long long)d->device_class,
-                       (unsigned long long)d->condition);
+                       dir, ks_device_called(device->model, device->arch),
+                       (unsigned long long)device->device_class,
+                       (unsigned long long)device->condition, ks_device_called(d->model, d->arch),
+                       (unsigned long long)d->device_class, (unsigned long long)d->condition);
+    if (!is_mixed && d->mixed.sources[0].is_over_rounds != device->is_over_rounds)
+        return ks_fail(err, KS_EINVAL,
+                       "--warm %s: only one of the model's data and %s has times over rounds; "
+                       "gather both again with one version, or allow it with --mixed",
+                       dir, d->files[0].path);
     for (size_t i = 0; i < c->n_instances; i++)
         if (ks_feature_spec_find(&w->features, c->instances[i].id) == UINT32_MAX)
             return ks_fail(err, KS_EINVAL,
@@ -96,14 +101,31 @@ void ks_warm_release(struct ks_warm *w)
 
 /* ---- both data ---- */
 
-/* Where a cell of the union is from. */
-static size_t cell_in(const struct ks_cells *from, const struct ks_cells *all, size_t cell)
+/* Where a cell is in another table. */
+static size_t cell_in(const struct ks_cells *to, const struct ks_cells *from, size_t cell)
 {
-    const struct ks_timed_cell *x = &all->cells[cell];
-    const uint32_t p = ks_cells_find_problem(from, all->problems[x->problem].problem.id);
-    const uint32_t i = ks_cells_find_instance(from, all->instances[x->instance].id);
+    const struct ks_timed_cell *x = &from->cells[cell];
+    const uint32_t p = ks_cells_find_problem(to, from->problems[x->problem].problem.id);
+    const uint32_t i = ks_cells_find_instance(to, from->instances[x->instance].id);
 
-    return p == UINT32_MAX || i == UINT32_MAX ? KS_NO_CELL : ks_cells_at(from, p, i);
+    return p == UINT32_MAX || i == UINT32_MAX ? KS_NO_CELL : ks_cells_at(to, p, i);
+}
+
+static void fill_problem(const struct ks_warm *w, const struct ks_cells *fresh,
+                         const struct ks_trained *t, uint32_t p, struct ks_warm_union *u)
+{
+    const uint64_t id = u->cells.problems[p].problem.id;
+    const struct ks_model *m = &w->model;
+    uint32_t i = ks_cells_find_problem(&m->cells, id);
+    const bool is_old = i != UINT32_MAX;
+
+    if (!is_old)
+        i = ks_cells_find_problem(fresh, id);
+    u->trained.fold[p] = is_old ? m->fold[i] : t->fold[i];
+    u->trained.is_outside[p] = is_old ? m->is_outside[i] : t->is_outside[i];
+    u->trained.picks[KS_BY_MODEL][p].cell =
+        is_old ? cell_in(&u->cells, &m->cells, m->pick[i])
+               : cell_in(&u->cells, fresh, t->picks[KS_BY_MODEL][i].cell);
 }
 
 static void fill(const struct ks_warm *w, const struct ks_cells *fresh, const struct ks_trained *t,
@@ -117,40 +139,65 @@ static void fill(const struct ks_warm *w, const struct ks_cells *fresh, const st
         u->trained.scores[i] =
             old == KS_NO_CELL ? t->scores[cell_in(fresh, c, i)] : w->model.scores[old];
     }
-    for (uint32_t p = 0; p < c->n_problems; p++) {
-        const uint64_t id = c->problems[p].problem.id;
-        const uint32_t old = ks_cells_find_problem(&w->model.cells, id);
-
-        u->trained.fold[p] =
-            old == UINT32_MAX ? t->fold[ks_cells_find_problem(fresh, id)] : w->model.fold[old];
-    }
+    for (uint32_t p = 0; p < c->n_problems; p++)
+        fill_problem(w, fresh, t, p, u);
 }
 
-int ks_warm_unite(const struct ks_warm *w, const struct ks_cells *fresh, const struct ks_trained *t,
-                  struct ks_warm_union *out, struct ks_err *err)
+/* Files of the model are none of the new ones. */
+static int unite_sources(const struct ks_warm *w, const struct ks_mixed *fresh,
+                         struct ks_mixed *both, struct ks_err *err)
+{
+    const size_t n_old = w->model.n_sources;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < n_old + fresh->n_sources; i++) {
+        struct ks_time_source s = i < n_old ? w->model.sources[i] : fresh->sources[i - n_old];
+        const size_t n_problems = s.n_problems;
+        uint32_t at;
+
+        s.n_problems = 0;
+        s.file = i < n_old ? SIZE_MAX - i : s.file;
+        rc = ks_mixed_source(both, &s, &at, err);
+        if (rc == 0)
+            both->sources[at].n_problems += n_problems;
+    }
+    return rc;
+}
+
+int ks_warm_unite(const struct ks_warm *w, const struct ks_dataset *fresh,
+                  const struct ks_trained *t, struct ks_warm_union *out, struct ks_err *err)
 {
     struct ks_trained *both = &out->trained;
+    size_t n;
     int rc = ks_cells_append(&out->cells, &w->model.cells, err);
 
     if (rc == 0)
-        rc = ks_cells_append(&out->cells, fresh, err);
+        rc = ks_cells_append(&out->cells, &fresh->cells, err);
     if (rc == 0)
         rc = ks_cells_finish(&out->cells, err);
+    if (rc == 0)
+        rc = unite_sources(w, &fresh->mixed, &out->sources, err);
     if (rc < 0)
         return rc;
+    n = out->cells.n_problems;
     *both = *t;
-    both->fold = calloc(out->cells.n_problems + 1, sizeof(*both->fold));
+    both->fold = calloc(n + 1, sizeof(*both->fold));
     both->scores = calloc(out->cells.n + 1, sizeof(*both->scores));
-    if (!both->fold || !both->scores)
-        return ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", out->cells.n_problems);
-    fill(w, fresh, t, out);
+    both->is_outside = calloc(n + 1, sizeof(*both->is_outside));
+    both->picks[KS_BY_MODEL] = calloc(n + 1, sizeof(*both->picks[KS_BY_MODEL]));
+    if (!both->fold || !both->scores || !both->is_outside || !both->picks[KS_BY_MODEL])
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n);
+    fill(w, &fresh->cells, t, out);
     return 0;
 }
 
 void ks_warm_union_release(struct ks_warm_union *u)
 {
     ks_cells_release(&u->cells);
+    ks_mixed_release(&u->sources);
     free(u->trained.fold);
     free(u->trained.scores);
+    free(u->trained.is_outside);
+    free(u->trained.picks[KS_BY_MODEL]);
     *u = (struct ks_warm_union){ 0 };
 }

@@ -169,6 +169,20 @@ int ks_feature_spec_calibrate(struct ks_feature_spec *s, const struct ks_timed_p
     return rc;
 }
 
+int ks_feature_spec_take_rates(struct ks_feature_spec *s, const struct ks_feature_spec *from,
+                               struct ks_err *err)
+{
+    const struct ks_fx_device own = s->device;
+
+    s->device = from->device;
+    s->device.units = own.units;
+    s->device.fast_bytes = own.fast_bytes;
+    for (size_t i = 0; i < s->n_instances; i++)
+        s->instances[i].fx.trait[KS_FX_BIAS] = from->instances[i].fx.trait[KS_FX_BIAS];
+    s->is_calibrated = from->is_calibrated;
+    return ks_feature_spec_sign(s, &s->digest, err);
+}
+
 /* ---- use ---- */
 
 double ks_analytic_time_ns(const struct ks_feature_spec *s, const struct ks_problem *p,

@@ -24,6 +24,11 @@ struct ks_timed_pair {
 int ks_feature_spec_calibrate(struct ks_feature_spec *s, const struct ks_timed_pair *pairs,
                               size_t n, struct ks_err *err);
 
+/* Launch cost, rates and biases of another specification with the same instances, for a device that
+ * nothing was measured on; units and cache stay. KS_ENOMEM. */
+int ks_feature_spec_take_rates(struct ks_feature_spec *s, const struct ks_feature_spec *from,
+                               struct ks_err *err);
+
 /* Modelled time in ns of a calibrated specification, with the instance's bias. */
 double ks_analytic_time_ns(const struct ks_feature_spec *s, const struct ks_problem *p,
                            uint32_t i_instance);

@@ -66,8 +66,11 @@ int ks_class_orders_fit(struct ks_class_orders *o_out, const struct ks_cells *c,
         put_order(&o, ALL, merit, NULL, scratch);
         for (uint32_t i = 0; i < n; i++)
             place[o.order[ALL * n + i]] = i;
-        for (uint32_t k = 0; k < ALL; k++)
+        for (uint32_t k = 0; k < ALL; k++) {
             put_order(&o, k, merit, place, scratch);
+            for (size_t i = 0; i < n; i++)
+                o.n_ranked[k] += merit[k * n + i] > 0;
+        }
         *o_out = o;
     } else {
         free(o.order);
@@ -97,6 +100,14 @@ const uint32_t *ks_class_orders_of(const struct ks_class_orders *o, uint32_t cla
     return o->order + row * o->n_instances;
 }
 
+void ks_class_orders_rank(const struct ks_class_orders *o, uint32_t class_id, double *rank_out)
+{
+    const uint32_t *order = ks_class_orders_of(o, class_id);
+
+    for (size_t i = 0; i < o->n_instances; i++)
+        rank_out[order[i]] = (double)i;
+}
+
 int ks_fall_back(const struct ks_cells *c, const struct ks_featurizer *f, const bool *is_training,
                  const bool *is_wanted, struct ks_pick *picks_io, const char **outside_out,
                  size_t *n_out, struct ks_err *err)
@@ -109,15 +120,13 @@ int ks_fall_back(const struct ks_cells *c, const struct ks_featurizer *f, const 
     *n_out = 0;
     for (uint32_t i = 0; rc == 0 && i < c->n_problems; i++) {
         const char *why = is_wanted[i] && f->outside ? f->outside(f->ctx, i) : NULL;
-        const uint32_t *order = ks_class_orders_of(&o, c->problems[i].class_id);
 
         if (outside_out)
             outside_out[i] = why;
         if (!why)
             continue;
         ++*n_out;
-        for (uint32_t k = 0; k < c->n_instances; k++)
-            scores[order[k]] = k;
+        ks_class_orders_rank(&o, c->problems[i].class_id, scores);
         ks_pick(c, i, scores, &picks_io[i]);
     }
     ks_class_orders_release(&o);

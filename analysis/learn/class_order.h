@@ -18,6 +18,8 @@
 struct ks_class_orders {
     size_t n_instances;
     size_t n_problems[KS_N_PROBLEM_CLASSES]; /* of training */
+    size_t n_ranked[KS_N_PROBLEM_CLASSES];   /* instances that training measured in the class: they
+                          come first, the others follow in the order of all problems */
     uint32_t *order; /* [KS_N_PROBLEM_CLASSES + 1][n_instances] instances, the best first; the last
                         row is that of all problems; owned */
 };
@@ -31,6 +33,9 @@ bool ks_class_orders_has(const struct ks_class_orders *o, uint32_t class_id);
 /* The static order of a class, or of all problems: [n_instances], borrowed. class_id
  * KS_N_PROBLEM_CLASSES: of all. */
 const uint32_t *ks_class_orders_of(const struct ks_class_orders *o, uint32_t class_id);
+
+/* The place of each instance in the order of a class; rank_out: [n_instances]. */
+void ks_class_orders_rank(const struct ks_class_orders *o, uint32_t class_id, double *rank_out);
 
 /* ks_fall_back() - problems outside the range of the features' training get the first instance of
  * their class's static order instead of the model's pick.

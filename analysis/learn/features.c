@@ -71,8 +71,12 @@ static bool differs(double a, double b)
     return isnan(a) != isnan(b) || (!isnan(a) && (a < b || a > b));
 }
 
-static void widen(struct ks_feature_spec *s, const double *q)
+static void widen(struct ks_feature_spec *s, const struct ks_problem *problem)
 {
+    const struct ks_fx_problem p = ks_feature_problem(problem);
+    double q[KS_FX_N_QUANTITIES];
+
+    ks_fx_quantities(&p, q);
     for (int k = 0; k < KS_FX_N_QUANTITIES; k++) {
         s->lo[k] = isnan(s->lo[k]) || q[k] < s->lo[k] ? q[k] : s->lo[k];
         s->hi[k] = isnan(s->hi[k]) || q[k] > s->hi[k] ? q[k] : s->hi[k];
@@ -83,19 +87,15 @@ static void widen(struct ks_feature_spec *s, const double *q)
 static int add_problem_features(struct ks_feature_spec *s, const struct ks_problem *problems,
                                 size_t n, struct ks_err *err)
 {
-    double q[KS_FX_N_QUANTITIES];
     int rc = 0;
 
     for (int k = 0; k < KS_FX_N_QUANTITIES; k++)
         s->lo[k] = s->hi[k] = NAN;
     for (size_t i = 0; i < n; i++) {
-        struct ks_fx_problem p = ks_feature_problem(&problems[i]);
-
         if (problems[i].op != s->op)
             return ks_fail(err, KS_EINVAL, "problems of two operators, '%s' and '%s'",
                            ks_operators[s->op]->name, ks_operators[problems[i].op]->name);
-        ks_fx_quantities(&p, q);
-        widen(s, q);
+        widen(s, &problems[i]);
     }
     for (uint32_t k = 0; rc == 0 && k < KS_FX_N_QUANTITIES; k++) {
         struct ks_feature f;
@@ -376,4 +376,12 @@ int ks_feature_spec_create(const struct ks_problem *problems, size_t n_problems,
     else
         *spec_out = s;
     return rc;
+}
+
+int ks_feature_spec_widen(struct ks_feature_spec *s, const struct ks_problem *problems, size_t n,
+                          struct ks_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        widen(s, &problems[i]);
+    return ks_feature_spec_sign(s, &s->digest, err);
 }

@@ -107,6 +107,11 @@ int ks_feature_spec_create(const struct ks_problem *problems, size_t n_problems,
                            const struct ks_traits *traits, const struct ks_fx_device *device,
                            struct ks_feature_spec *spec_out, struct ks_err *err);
 
+/* Widens the range by problems, of the specification's operator, that a model is also trained on.
+ * KS_ENOMEM. */
+int ks_feature_spec_widen(struct ks_feature_spec *s, const struct ks_problem *problems, size_t n,
+                          struct ks_err *err);
+
 /* What is known of a device by its arch ("gfx942", "zen4") and number of units (0 = not known). */
 struct ks_fx_device ks_feature_device(const char *arch, uint32_t n_units);
 

@@ -31,6 +31,13 @@ void ks_matrix_release(struct ks_matrix *m)
     *m = (struct ks_matrix){ 0 };
 }
 
+bool ks_time_source_is_same(const struct ks_time_source *a, const struct ks_time_source *b)
+{
+    return a->device_class == b->device_class && a->condition == b->condition &&
+           a->is_over_rounds == b->is_over_rounds && a->has_device == b->has_device &&
+           (a->device_class || a->file == b->file);
+}
+
 /* ---- tables of ids ---- */
 
 static uint64_t id_of(const struct ks_cells *c, int which, uint32_t i)

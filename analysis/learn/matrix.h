@@ -38,12 +38,31 @@ struct ks_timed_cell {
     double se_ns;               /* standard error of time_ns; < 0 = not known */
     double weight;              /* (0, 1]; 1 = the label's uncertainty does not matter */
 };
+/* The minor version of schema 1 since which the label is a time over rounds. Later ones only add
+ * columns. */
+#define KS_ROUNDS_MINOR 6
+
+/* Where times are from. */
+struct ks_time_source {
+    uint64_t device_class, condition;
+    bool is_over_rounds; /* KS_ROUNDS_MINOR */
+    bool has_device;     /* false: no device is known; what has no time is of its file's source */
+    size_t file;
+    char arch[64], model[192]; /* of the device; "" = not known */
+    uint32_t n_units;
+    size_t n_problems; /* that keep its times */
+};
+/* Whether their times can be compared: device class, condition and is_over_rounds are equal, and
+ * without a device class the file is, too. */
+bool ks_time_source_is_same(const struct ks_time_source *a, const struct ks_time_source *b);
+
 struct ks_cell_problem {
     struct ks_problem problem; /* .id identifies the group; .count = how often it is used */
     uint32_t class_id;         /* enum ks_problem_class_id (grid/problem_class.h) */
     size_t first, n;           /* its cells: [first, first + n) */
     size_t best;               /* the cell with the least time, of equal ones the first */
     bool is_truncated;         /* the source keeps the fastest candidates only */
+    uint32_t source;           /* of several sources of times that of this problem, else 0 */
 };
 struct ks_cell_instance {
     uint64_t id; /* candidate */

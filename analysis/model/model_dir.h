@@ -5,10 +5,12 @@
  *   feature_spec.json names, units and meaning of the columns, instances, version (features.h)
  *   manifest.json     what it was trained on and how
  *   metrics.json      cross-validated figures
- *   problems.csv      training problems: problem_id, fold, class, uses, canonical
+ *   problems.csv      training problems: problem_id, fold, class, uses, is_outside of the range of
+ *                     the other folds, canonical
  *   instances.csv     candidates: instance_id, n_cells, name
  *   oof.csv           a row per training cell: time and the score of a model that has not seen the
- *                     problem; empty: that model does not know the instance
+ *                     problem; empty: that model does not know the instance. is_pick: what the
+ *                     model picks; outside of its range the class's static order does
  *   importances.csv   total gain of the splits by each feature
  *
  * Nothing in it depends on when or where it was made. */
@@ -18,8 +20,9 @@
 #include "analysis/model/train.h"
 #include "base/buf.h"
 
-/* 2: a score in oof.csv may be missing. Format 1 is read, too. */
-#define KS_MODEL_FORMAT 2
+/* 2: a score in oof.csv may be missing. 3: is_outside, sources; before it is_pick was by scores
+ * alone. Formats 1 and 2 are read, too. */
+#define KS_MODEL_FORMAT 3
 
 struct ks_model_file { /* what it was trained on */
     const char *name, *digest;
@@ -28,10 +31,10 @@ struct ks_model_file { /* what it was trained on */
 struct ks_model_about {                /* borrowed */
     const struct ks_model_file *files; /* [n_files] */
     size_t n_files;
-    const char *program;             /* "ksweep-analyze 0.1.0" */
-    const char *arch, *device_model; /* "" = not known */
-    uint64_t device_class, condition;
-    uint32_t n_units;
+    const char *program;                  /* "ksweep-analyze 0.1.0" */
+    const struct ks_time_source *device;  /* the model's: its features are this one's */
+    const struct ks_time_source *sources; /* [n_sources] of the training problems */
+    size_t n_sources;
     const char *const *where; /* [n_where] filters */
     size_t n_where;
     bool is_mixed;
@@ -55,9 +58,15 @@ struct ks_model {
     struct ks_cells cells; /* of training */
     uint8_t *fold;         /* [n_problems] */
     float *scores;         /* [n cells] out of fold; NaN = none */
+    size_t *pick;          /* [n_problems] the cell picked out of fold */
+    bool *is_outside;      /* [n_problems] of the range of the fold's training: the pick is the
+                              first of the class's static order; formats 1, 2: false */
     struct ks_booster *booster;
-    char device_model[192], arch[64];
-    uint64_t device_class, condition, seed;
+    struct ks_time_source device;   /* what its features are of; n_problems is of all sources */
+    struct ks_time_source *sources; /* [n_sources] of training; formats 1, 2: the device */
+    size_t n_sources;
+    int64_t format;
+    uint64_t seed;
     uint32_t target; /* enum ks_target */
 };
 /* m_out is the caller's to release, whatever is returned. KS_ENOENT, KS_EFORMAT: no model, of

@@ -32,12 +32,13 @@ static int put_problems(const struct writer *w, struct ks_buf *to, struct ks_err
 {
     const struct ks_cells *c = w->in->cells;
 
-    ks_buf_printf(to, "problem_id,fold,class,uses,canonical\n");
+    ks_buf_printf(to, "problem_id,fold,class,uses,is_outside,canonical\n");
     for (size_t i = 0; i < c->n_problems; i++) {
         const struct ks_cell_problem *p = &c->problems[i];
 
-        ks_buf_printf(to, "%016llx,%u,%s,%lld,", (unsigned long long)p->problem.id, w->t->fold[i],
-                      ks_problem_class_name(p->class_id), (long long)p->problem.count);
+        ks_buf_printf(to, "%016llx,%u,%s,%lld,%d,", (unsigned long long)p->problem.id,
+                      w->t->fold[i], ks_problem_class_name(p->class_id),
+                      (long long)p->problem.count, w->t->is_outside[i]);
         ks_problem_canonical(&p->problem, to);
         ks_buf_printf(to, "\n");
     }
@@ -75,7 +76,7 @@ static int put_oof(const struct writer *w, struct ks_buf *to, struct ks_err *err
         ks_buf_printf(to, "%016llx,%u,%016llx,%s,%s,%s,%d,%d\n", (unsigned long long)p->problem.id,
                       w->t->fold[cell->problem],
                       (unsigned long long)c->instances[cell->instance].id, time, se, score,
-                      i == p->best, i == ks_pick_scored(p, w->t->scores));
+                      i == p->best, i == w->t->picks[KS_BY_MODEL][cell->problem].cell);
     }
     return put_file(w, "oof.csv", to, err);
 }
@@ -122,17 +123,32 @@ static void put_data(const struct ks_model_about *a, struct ks_jw *w)
     ks_jw_close(w, ']');
 }
 
-static void put_device(const struct ks_model_about *a, struct ks_jw *w)
+static void put_device(const struct ks_time_source *s, struct ks_jw *w)
+{
+    ks_jw_id(w, "class_id", s->device_class);
+    ks_jw_str(w, "arch", s->arch);
+    ks_jw_str(w, "model", s->model);
+    ks_jw_u64(w, "n_units", s->n_units);
+}
+
+static void put_sources(const struct ks_model_about *a, struct ks_jw *w)
 {
     ks_jw_open(w, "device", '{');
-    ks_jw_id(w, "class_id", a->device_class);
-    ks_jw_str(w, "arch", a->arch);
-    ks_jw_str(w, "model", a->device_model);
-    ks_jw_u64(w, "n_units", a->n_units);
+    put_device(a->device, w);
     ks_jw_bool(w, "is_mixed", a->is_mixed);
     ks_jw_u64(w, "n_rows_of_other_sources", a->n_other_sources);
     ks_jw_close(w, '}');
-    ks_jw_id(w, "condition_id", a->condition);
+    ks_jw_id(w, "condition_id", a->device->condition);
+    ks_jw_open(w, "sources", '[');
+    for (size_t i = 0; i < a->n_sources; i++) {
+        ks_jw_open(w, NULL, '{');
+        put_device(&a->sources[i], w);
+        ks_jw_id(w, "condition_id", a->sources[i].condition);
+        ks_jw_bool(w, "is_over_rounds", a->sources[i].is_over_rounds);
+        ks_jw_u64(w, "n_problems", a->sources[i].n_problems);
+        ks_jw_close(w, '}');
+    }
+    ks_jw_close(w, ']');
 }
 
 static void put_start(const struct ks_model_about *a, struct ks_jw *w)
@@ -196,9 +212,12 @@ static int put_manifest(const struct writer *w, struct ks_buf *to, struct ks_err
 {
     const struct ks_setting *settings;
     const struct ks_cells *c = w->in->cells;
+    size_t n_outside = 0;
     char version[32];
     struct ks_jw j;
 
+    for (size_t i = 0; i < c->n_problems; i++)
+        n_outside += w->t->is_outside[i];
     ks_settings(&settings);
     ks_booster_version(version);
     ks_jw_init(&j, to, true);
@@ -212,11 +231,12 @@ static int put_manifest(const struct writer *w, struct ks_buf *to, struct ks_err
     ks_jw_u64(&j, "n_threads", w->in->n_threads);
     ks_jw_bool(&j, "is_weighted_by_uses", w->in->use_counts);
     ks_jw_u64(&j, "n_problems", c->n_problems);
+    ks_jw_u64(&j, "n_outside", n_outside);
     ks_jw_u64(&j, "n_instances", c->n_instances);
     ks_jw_u64(&j, "n_cells", c->n);
     put_start(w->about, &j);
     put_data(w->about, &j);
-    put_device(w->about, &j);
+    put_sources(w->about, &j);
     put_search(w, &j);
     ks_jw_close(&j, '}');
     ks_buf_u8(to, '\n');

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define TABLE_WIDTH 16
+enum { MOST_DOMAINS = 64 };
 
 _Static_assert((int)KS_FX_N_CLASSES == (int)KS_N_PROBLEM_CLASSES,
                "feature_core.h has the same classes");
@@ -113,7 +114,7 @@ static int set_candidates(struct ks_selector *s, struct ks_err *err)
     s->values = malloc((m->n_instances * spec->n_values + 1u) * sizeof(*s->values));
     s->instances = malloc((m->n_instances + 1u) * sizeof(*s->instances));
     s->order = malloc((m->n_instances + 1u) * sizeof(*s->order));
-    s->class_orders = malloc((KS_FX_N_CLASSES * m->n_instances + 1u) * sizeof(*s->class_orders));
+    s->class_orders = malloc(KS_SEL_CLASS_ENTRIES * sizeof(*s->class_orders));
     if (!s->index || !s->values || !s->instances || !s->order || !s->class_orders)
         return no_memory(err);
     for (size_t i = 0; i < spec->n_features; i++)
@@ -140,17 +141,67 @@ static void put_order(const uint32_t *order, size_t n, const uint16_t *candidate
             to[n_put++] = candidate_of[order[i]];
 }
 
+/* The instances of an order by their domain. */
+struct domains {
+    const struct ks_fx_instance *first[MOST_DOMAINS];
+    size_t n_of[MOST_DOMAINS];
+    size_t n;
+};
+
+/* Where there are more than fit, the last one has all others. */
+static size_t domain_of(struct domains *d, const struct ks_fx_instance *x)
+{
+    size_t i = 0;
+
+    while (i < d->n && !(d->first[i]->direction == x->direction && d->first[i]->dtype == x->dtype &&
+                         d->first[i]->layout == x->layout && d->first[i]->ndim == x->ndim))
+        i++;
+    if (i == MOST_DOMAINS)
+        return i - 1;
+    if (i == d->n)
+        d->first[d->n++] = x;
+    return i;
+}
+
+/* What an order has of its own: [n] instances of the cells, of which at most `room` are kept.
+ * Returns how many. */
+static uint32_t put_own(const struct ks_selector *s, const uint32_t *order, size_t n, size_t room,
+                        const uint16_t *candidate_of, uint16_t *to)
+{
+    struct domains d = { .n = 0 };
+    size_t n_all = 0, most;
+    uint32_t n_put = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (candidate_of[order[i]] == KS_SEL_NONE)
+            continue;
+        domain_of(&d, &s->instances[candidate_of[order[i]]]);
+        n_all++;
+    }
+    most = n_all <= room ? n_all : room / d.n;
+    for (size_t i = 0; i < n; i++) {
+        const uint16_t candidate = candidate_of[order[i]];
+
+        if (candidate != KS_SEL_NONE && d.n_of[domain_of(&d, &s->instances[candidate])]++ < most)
+            to[n_put++] = candidate;
+    }
+    return n_put;
+}
+
 static void put_orders(struct ks_selector *s, const struct ks_class_orders *o,
                        const uint16_t *candidate_of)
 {
+    size_t n_own = 0;
+
     put_order(ks_class_orders_of(o, KS_N_PROBLEM_CLASSES), o->n_instances, candidate_of, s->order);
+    for (uint32_t k = 0; k < KS_N_PROBLEM_CLASSES; k++)
+        n_own += ks_class_orders_has(o, k);
     for (uint32_t k = 0; k < KS_N_PROBLEM_CLASSES; k++) {
-        s->class_row[k] = KS_SEL_NO_ROW;
-        if (!ks_class_orders_has(o, k))
-            continue;
-        put_order(ks_class_orders_of(o, k), o->n_instances, candidate_of,
-                  s->class_orders + (size_t)s->n_class_orders * s->model.n_instances);
-        s->class_row[k] = (uint8_t)s->n_class_orders++;
+        s->class_first[k + 1] = s->class_first[k];
+        if (ks_class_orders_has(o, k))
+            s->class_first[k + 1] +=
+                put_own(s, ks_class_orders_of(o, k), o->n_ranked[k], KS_SEL_CLASS_ENTRIES / n_own,
+                        candidate_of, s->class_orders + s->class_first[k]);
     }
 }
 
@@ -235,7 +286,7 @@ static void connect(struct ks_selector *s, uint32_t size, uint32_t target)
     m->base = s->forest.base;
     m->order = s->order;
     m->class_orders = s->class_orders;
-    m->class_row = s->class_row;
+    m->class_first = s->class_first;
     if (size == KS_SEL_BUDGETED)
         keep_budget(s);
     if (size == KS_SEL_FULL)

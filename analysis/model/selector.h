@@ -22,14 +22,17 @@ struct ks_selector_options {
 #define KS_SEL_BUDGET 1300
 #define KS_SEL_SHORT  8
 #define KS_SEL_ENOUGH 0.01 /* what a smallest set may lose */
+/* The orders of all classes together have at most so many entries: 64 KiB. An order that has more
+ * than its share keeps as many from each domain (direction, data type, layout, dimensions), the
+ * best ones: instances of other domains never apply to a problem. */
+#define KS_SEL_CLASS_ENTRIES 32768
 
 /* Zero-initialised = empty. Owns everything; `model` points into it, so it must not move. */
 struct ks_selector {
     struct ks_sel_model model;
     double least[KS_FX_N_QUANTITIES], most[KS_FX_N_QUANTITIES];
-    uint16_t *index, *order, *class_orders; /* class_orders: [n_class_orders][n_instances] */
-    uint8_t class_row[KS_FX_N_CLASSES];
-    uint32_t n_class_orders;
+    uint16_t *index, *order, *class_orders;
+    uint32_t class_first[KS_FX_N_CLASSES + 1]; /* into class_orders */
     float *values;
     struct ks_fx_instance *instances;
     const struct ks_feature_spec *spec; /* borrowed */
@@ -76,10 +79,13 @@ struct ks_selector_line {
 /* ks_selector_score() - each problem by trees, a table, its depth and a smallest set that have not
  * seen the problem's fold.
  * @scores [in] [c->n] out of fold, NaN = none: ranks last; NULL = no trees: the table alone
+ * @is_outside [in] [c->n_problems] of the range of the fold's training: the class's static order
+ * ranks, as where no candidate of the list was measured
  * @with_table [in] only candidates of the problem's list
  * Among the measured candidates of each problem. KS_ENOMEM, KS_EINVAL. */
 int ks_selector_score(const struct ks_selector *s, const struct ks_cells *c, const float *scores,
-                      bool with_table, struct ks_selector_line *line_out, struct ks_err *err);
+                      const bool *is_outside, bool with_table, struct ks_selector_line *line_out,
+                      struct ks_err *err);
 /* What the selector itself picks for the problems of training, which it has seen.
  * @among_measured [in] only measured candidates; else all, and unmeasured picks count 0 */
 int ks_selector_try(const struct ks_selector *s, const struct ks_cells *c, bool among_measured,

@@ -250,15 +250,25 @@ static int sel_allows(const struct ks_sel_model *m, const struct ks_fx_problem *
 
 /* ---- lists ---- */
 
-/* The first k of a list that apply; ends at n or KS_SEL_NONE. */
+static int sel_is_picked(const struct ks_sel_pick *picks, int n_picks, int instance)
+{
+    int i = 0;
+
+    while (i < n_picks && picks[i].instance != instance)
+        i++;
+    return i < n_picks;
+}
+
+/* Behind n_picks picks those of a list that apply and are not picked yet, up to k; ends at n or
+ * KS_SEL_NONE. Returns how many picks there are. */
 static int sel_first(const struct ks_sel_model *m, const struct ks_fx_problem *p, const double *q,
                      const uint8_t *mask, const uint16_t *list, int n, struct ks_sel_pick *picks,
-                     int k)
+                     int n_picks, int k)
 {
-    int n_picks = 0;
+    const int n_before = n_picks;
 
     for (int i = 0; i < n && n_picks < k && list[i] != KS_SEL_NONE; i++) {
-        if (!sel_allows(m, p, q, mask, list[i]))
+        if (!sel_allows(m, p, q, mask, list[i]) || sel_is_picked(picks, n_before, list[i]))
             continue;
         picks[n_picks].instance = list[i];
         picks[n_picks++].regret = (float)NAN;
@@ -275,12 +285,14 @@ static const uint16_t *sel_list(const struct ks_sel_model *m, const double *q)
     return m->lists + (uint32_t)m->splits[at].left * m->width;
 }
 
-/* The static order of the problem's class; NULL: it has none of its own. */
-static const uint16_t *sel_class_order(const struct ks_sel_model *m, const struct ks_fx_problem *p)
+/* The first of a list that the mask allows; -1: none. */
+static int sel_allowed(const uint8_t *mask, const uint16_t *list, int n)
 {
-    const int row = m->class_row[ks_fx_class(p)];
+    int i = 0;
 
-    return row == KS_SEL_NO_ROW ? 0 : m->class_orders + row * m->n_instances;
+    while (i < n && mask && !mask[list[i]])
+        i++;
+    return i < n ? list[i] : -1;
 }
 
 /* A static order; at last what the mask allows, unasked. */
@@ -288,18 +300,24 @@ static int sel_fall_back(const struct ks_sel_model *m, const struct ks_fx_proble
                          const double *q, const uint8_t *mask, int rule, struct ks_sel_pick *picks,
                          int k, int *rule_out)
 {
-    const uint16_t *own = p->op == m->op ? sel_class_order(m, p) : 0, *order = own ? own : m->order;
-    int n = sel_first(m, p, q, mask, order, m->n_instances, picks, k);
+    const uint32_t *first = m->class_first + (p->op == m->op ? ks_fx_class(p) : 0);
+    const uint16_t *own = m->class_orders + first[0];
+    const int n_own = p->op == m->op ? (int)(first[1] - first[0]) : 0;
+    int safe, n = sel_first(m, p, q, mask, own, n_own, picks, 0, k);
 
-    *rule_out = rule == KS_SEL_OUTSIDE && own ? KS_SEL_BY_CLASS : rule;
-    for (int i = 0; n == 0 && i < m->n_instances; i++) {
-        if (mask && !mask[order[i]])
-            continue;
-        picks[n].instance = order[i];
-        picks[n++].regret = (float)NAN;
-        *rule_out = KS_SEL_SAFE;
-    }
-    return n;
+    n = sel_first(m, p, q, mask, m->order, m->n_instances, picks, n, k);
+    *rule_out = rule == KS_SEL_OUTSIDE && n_own ? KS_SEL_BY_CLASS : rule;
+    if (n)
+        return n;
+    safe = sel_allowed(mask, own, n_own);
+    if (safe < 0)
+        safe = sel_allowed(mask, m->order, m->n_instances);
+    if (safe < 0)
+        return 0;
+    picks[0].instance = safe;
+    picks[0].regret = (float)NAN;
+    *rule_out = KS_SEL_SAFE;
+    return 1;
 }
 
 /* ---- choice ---- */
@@ -380,7 +398,7 @@ KS_SEL_API int ks_sel_select(const struct ks_sel_model *m, const struct ks_fx_pr
         list = sel_list(m, q);
     *rule_out = KS_SEL_BY_TABLE;
     if (m->size == KS_SEL_DISTILLED)
-        n = sel_first(m, p, q, mask, list, m->width, picks_out, k);
+        n = sel_first(m, p, q, mask, list, m->width, picks_out, 0, k);
     else
         n = sel_by_model(m, p, q, mask, list, list ? m->width : m->n_instances, picks_out, k,
                          rule_out);

@@ -15,8 +15,7 @@
 #ifndef KS_SEL_FEATURES
 #define KS_SEL_FEATURES 512 /* at most; a selector has as many as it needs */
 #endif
-#define KS_SEL_NONE   0xffff
-#define KS_SEL_NO_ROW 0xff
+#define KS_SEL_NONE 0xffff
 
 /* A node of a tree. Children stand side by side, `left` counts from the root. A row holds its
  * features twice, each time with one more value: in the first half a missing feature is minus
@@ -81,8 +80,10 @@ struct ks_sel_model {
     const uint16_t *lists;             /* [n lists][width] instances, KS_SEL_NONE: end */
     uint16_t width;
     const uint16_t *order; /* [n_instances] static order of all problems, the safe instance first */
-    const uint16_t *class_orders; /* [..][n_instances] static orders of classes */
-    const uint8_t *class_row; /* [KS_FX_N_CLASSES] of class_orders; KS_SEL_NO_ROW = order of all */
+    /* Static orders of classes: that of class c begins with class_orders[class_first[c]] up to
+     * class_first[c + 1], then `order` follows; where it has nothing of its own it is `order`. */
+    const uint16_t *class_orders;
+    const uint32_t *class_first; /* [KS_FX_N_CLASSES + 1] */
 };
 
 struct ks_sel_pick {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* selector_score.c - efficiencies of what a selector picks. */
+#include "analysis/learn/class_order.h"
 #include "analysis/learn/metrics.h"
 #include "analysis/model/selector.h"
 #include "record/stats.h"
@@ -26,6 +27,7 @@ struct side {
     const struct ks_losses *losses;
     struct ks_losses own_losses; /* likewise */
     struct ks_distilled table;
+    struct ks_class_orders orders;
     size_t n;
     uint16_t width; /* of the table's lists; 0 = no table */
 };
@@ -36,6 +38,7 @@ struct scoring {
     struct side *sides;      /* [n_folds] */
     struct ks_losses all;    /* of all measured instances, where smallest sets are chosen */
     struct ranked *ranked;   /* [n measured] */
+    double *place;           /* [c->n_instances] in a static order */
     double *eff[3];          /* [n_problems] */
 };
 
@@ -44,16 +47,20 @@ static int scoring_init(struct scoring *j, const struct ks_selector *s, const st
 {
     *j = (struct scoring){ .s = s, .c = c };
     j->ranked = malloc((s->n_measured + 1) * sizeof(*j->ranked));
+    j->place = malloc((c->n_instances + 1) * sizeof(*j->place));
     j->sides = calloc(s->losses.n_folds + 1, sizeof(*j->sides));
     for (int k = 0; k < 3; k++)
         j->eff[k] = malloc((c->n_problems + 1) * sizeof(*j->eff[k]));
-    return j->ranked && j->sides && j->eff[0] && j->eff[1] && j->eff[2] ? 0 : no_memory(err);
+    return j->ranked && j->place && j->sides && j->eff[0] && j->eff[1] && j->eff[2]
+               ? 0
+               : no_memory(err);
 }
 
 static void side_release(struct side *x)
 {
     ks_distilled_release(&x->table);
     ks_losses_release(&x->own_losses);
+    ks_class_orders_release(&x->orders);
     free(x->own_from);
     free(x->instance_of);
 }
@@ -65,6 +72,7 @@ static void scoring_release(struct scoring *j)
     free(j->sides);
     ks_losses_release(&j->all);
     free(j->ranked);
+    free(j->place);
     for (int k = 0; k < 3; k++)
         free(j->eff[k]);
 }
@@ -120,6 +128,20 @@ static int grow_table(struct side *x, const struct scoring *j, uint32_t fold, st
     return rc;
 }
 
+static int learn_orders(struct side *x, const struct scoring *j, uint32_t fold, struct ks_err *err)
+{
+    const size_t n = j->c->n_problems;
+    bool *is_training = malloc(n + 1);
+    int rc = is_training ? 0 : no_memory(err);
+
+    for (size_t p = 0; rc == 0 && p < n; p++)
+        is_training[p] = j->s->losses.fold[p] != fold;
+    if (rc == 0)
+        rc = ks_class_orders_fit(&x->orders, j->c, is_training, err);
+    free(is_training);
+    return rc;
+}
+
 static int make_sides(struct scoring *j, bool with_table, struct ks_err *err)
 {
     const struct ks_selector *s = j->s;
@@ -135,6 +157,8 @@ static int make_sides(struct scoring *j, bool with_table, struct ks_err *err)
             rc = choose_set(x, j, f, err);
         if (rc == 0)
             rc = side_init(x, j, err);
+        if (rc == 0)
+            rc = learn_orders(x, j, f, err);
         if (rc == 0 && with_table)
             rc = grow_table(x, j, f, err);
     }
@@ -189,16 +213,16 @@ static double score_of(const float *scores, size_t cell, uint16_t place)
     return isnan(scores[cell]) ? INFINITY : (double)scores[cell];
 }
 
-static void rank(struct scoring *j, size_t problem, const float *scores)
+/* By the trees, the table or both; returns how many. */
+static size_t rank_listed(struct scoring *j, size_t problem, const float *scores)
 {
-    const struct side *x = &j->sides[j->s->losses.fold[problem]];
+    const struct side *x = j->side;
     const uint16_t *list =
         x->width ? ks_distilled_list(&x->table, j->s->losses.q + problem * KS_FX_N_QUANTITIES)
                  : NULL;
     const uint16_t n_listed = list ? x->width : (uint16_t)x->n;
     size_t n = 0;
 
-    j->side = x;
     for (uint16_t i = 0; i < n_listed && (!list || list[i] != KS_SEL_NONE); i++) {
         const uint16_t candidate = list ? list[i] : i;
         const size_t cell = cell_of(j, problem, candidate);
@@ -206,6 +230,30 @@ static void rank(struct scoring *j, size_t problem, const float *scores)
         if (cell != KS_NO_CELL)
             j->ranked[n++] = (struct ranked){ score_of(scores, cell, i), candidate };
     }
+    return n;
+}
+
+/* By the class's static order; returns how many. */
+static size_t rank_by_class(struct scoring *j, size_t problem)
+{
+    const struct side *x = j->side;
+    size_t n = 0;
+
+    ks_class_orders_rank(&x->orders, j->c->problems[problem].class_id, j->place);
+    for (uint16_t i = 0; i < x->n; i++)
+        if (cell_of(j, problem, i) != KS_NO_CELL)
+            j->ranked[n++] = (struct ranked){ j->place[x->instance_of[i]], i };
+    return n;
+}
+
+static void rank(struct scoring *j, size_t problem, const float *scores, bool is_outside)
+{
+    size_t n;
+
+    j->side = &j->sides[j->s->losses.fold[problem]];
+    n = is_outside ? 0 : rank_listed(j, problem, scores);
+    if (n == 0)
+        n = rank_by_class(j, problem);
     qsort(j->ranked, n, sizeof(*j->ranked), by_score);
     set_eff(j, problem, n);
 }
@@ -225,7 +273,8 @@ static void sum_up(struct scoring *j, struct ks_selector_line *out)
 }
 
 int ks_selector_score(const struct ks_selector *s, const struct ks_cells *c, const float *scores,
-                      bool with_table, struct ks_selector_line *line_out, struct ks_err *err)
+                      const bool *is_outside, bool with_table, struct ks_selector_line *line_out,
+                      struct ks_err *err)
 {
     struct scoring j;
     int rc = scoring_init(&j, s, c, err);
@@ -233,7 +282,7 @@ int ks_selector_score(const struct ks_selector *s, const struct ks_cells *c, con
     if (rc == 0)
         rc = make_sides(&j, with_table, err);
     for (size_t p = 0; rc == 0 && p < c->n_problems; p++)
-        rank(&j, p, scores);
+        rank(&j, p, scores, is_outside[p]);
     if (rc == 0)
         sum_up(&j, line_out);
     scoring_release(&j);

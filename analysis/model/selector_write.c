@@ -205,12 +205,11 @@ static void put_candidates(const struct ks_selector *s, struct ks_buf *to)
         ks_buf_printf(to, "    UINT64_C(0x%016" PRIx64 "),\n", s->spec->instances[s->from[i]].id);
     ks_buf_printf(to, "};\n");
     put_shorts(to, "sel_order", m->order, m->n_instances);
-    if (s->n_class_orders)
-        put_shorts(to, "sel_class_orders", m->class_orders,
-                   (size_t)s->n_class_orders * m->n_instances);
-    ks_buf_printf(to, "static const uint8_t sel_class_row[] = {");
-    for (int i = 0; i < KS_FX_N_CLASSES; i++)
-        ks_buf_printf(to, "%s%u,", i ? " " : "\n    ", m->class_row[i]);
+    if (m->class_first[KS_FX_N_CLASSES])
+        put_shorts(to, "sel_class_orders", m->class_orders, m->class_first[KS_FX_N_CLASSES]);
+    ks_buf_printf(to, "static const uint32_t sel_class_first[] = {");
+    for (int i = 0; i <= KS_FX_N_CLASSES; i++)
+        ks_buf_printf(to, "%s%" PRIu32 ",", i ? " " : "\n    ", m->class_first[i]);
     ks_buf_printf(to, "\n};\n");
     put_doubles(to, "sel_least", m->least, KS_FX_N_QUANTITIES);
     put_doubles(to, "sel_most", m->most, KS_FX_N_QUANTITIES);
@@ -283,9 +282,9 @@ static void put_model(const struct ks_selector *s, struct ks_buf *to)
     put_f64(to, m->base);
     ks_buf_printf(to, ", ");
     put_f64(to, m->scale);
-    ks_buf_printf(to, ",\n    %s, %s, %u, sel_order, %s, sel_class_row\n};\n\n",
+    ks_buf_printf(to, ",\n    %s, %s, %u, sel_order, %s, sel_class_first\n};\n\n",
                   m->splits ? "sel_splits" : "0", m->splits ? "sel_lists" : "0", m->width,
-                  s->n_class_orders ? "sel_class_orders" : "0");
+                  m->class_first[KS_FX_N_CLASSES] ? "sel_class_orders" : "sel_order");
 }
 
 /* `@` stands for the selector's name. */

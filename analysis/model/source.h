@@ -7,18 +7,22 @@
 #include "analysis/learn/features.h"
 #include "analysis/model/fit.h"
 
+/* Each device has a specification of its own, which differs from the others in the device and its
+ * calibration only; the model's is that of the first. A device without a training problem gets the
+ * rates of the first one that has some. */
 struct ks_spec_source { /* borrowed */
     const struct ks_traits *traits;
-    struct ks_fx_device device;
+    /* feature_spec.json of a model that is continued, instead of one from the training problems,
+     * which only widen its range; it stands for devices[0]. NULL: none */
+    const struct ks_buf *given;
+    const struct ks_fx_device *devices; /* [n_devices] the model's first */
+    size_t n_devices;
+    const uint32_t *device_of; /* [sources of times] the device of each; NULL: of the same number */
 };
 /* The source's functions; ctx is `from`. */
 struct ks_feature_source ks_spec_source(struct ks_spec_source *from);
 
-/* Features by a specification that is given, whatever the training problems are; ctx is the text of
- * its feature_spec.json, borrowed. */
-struct ks_feature_source ks_given_source(struct ks_buf *feature_spec);
-
-/* ks_spec_featurizer() - features of a finished specification.
+/* ks_spec_featurizer() - features of a finished specification, whatever the source of a problem.
  * @spec [in,out] taken on success
  * f_out is released with ks_spec_release; c and spec's problems stay borrowed. KS_ENOMEM. */
 int ks_spec_featurizer(struct ks_feature_spec *spec, const struct ks_cells *c,

@@ -122,6 +122,22 @@ static struct ks_setting setting_of(const struct ks_tried *t)
 
 /* ---- outer folds ---- */
 
+static int fall_back(struct run *r, uint32_t i, const struct split *s,
+                     const struct ks_featurizer *features, struct ks_err *err)
+{
+    const struct ks_cells *c = r->in->cells;
+    const char **outside = calloc(c->n_problems + 1, sizeof(*outside));
+    int rc = outside ? ks_fall_back(c, features, s->is_training, s->is_held,
+                                    r->t->picks[KS_BY_MODEL], outside, &r->n_outside[i], err)
+                     : ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", c->n_problems);
+
+    for (size_t p = 0; rc == 0 && p < c->n_problems; p++)
+        if (s->is_held[p])
+            r->t->is_outside[p] = outside[p] != NULL;
+    free(outside);
+    return rc;
+}
+
 static int score_fold(struct run *r, uint32_t i, const struct split *s, const struct ks_fit *f,
                       const struct ks_featurizer *features, struct ks_err *err)
 {
@@ -132,8 +148,7 @@ static int score_fold(struct run *r, uint32_t i, const struct split *s, const st
                                r->t->scores, err);
 
     if (rc == 0)
-        rc = ks_fall_back(c, features, s->is_training, s->is_held, r->t->picks[KS_BY_MODEL], NULL,
-                          &r->n_outside[i], err);
+        rc = fall_back(r, i, s, features, err);
     if (rc == 0)
         rc = ks_choosers_fit(&others, c, s->is_training, features, r->in->seed, err);
     memcpy(picks, r->t->picks, sizeof(picks));
@@ -438,7 +453,8 @@ static int reserve(struct ks_trained *t, const struct ks_cells *c, struct ks_err
     t->class_picks = calloc(c->n_problems + 1, sizeof(*t->class_picks));
     t->has_class_pick = calloc(c->n_problems + 1, sizeof(*t->has_class_pick));
     t->scores = calloc(c->n + 1, sizeof(*t->scores));
-    is_fine = t->fold && t->class_picks && t->has_class_pick && t->scores;
+    t->is_outside = calloc(c->n_problems + 1, sizeof(*t->is_outside));
+    is_fine = t->fold && t->class_picks && t->has_class_pick && t->scores && t->is_outside;
     for (int i = 0; i < KS_N_CHOOSERS; i++) {
         if (i == KS_BY_CEILING)
             continue;
@@ -482,5 +498,6 @@ void ks_trained_release(struct ks_trained *t, const struct ks_feature_source *so
     free(t->class_picks);
     free(t->has_class_pick);
     free(t->scores);
+    free(t->is_outside);
     *t = (struct ks_trained){ 0 };
 }

@@ -58,12 +58,13 @@ struct ks_trained {
     bool *has_class_pick;                   /* [n_problems] */
     bool has_classes;                       /* whether class_picks are there */
     float *scores;                          /* [n cells] */
+    bool *is_outside;                       /* [n_problems] of the range of its fold's training */
     struct ks_tried chosen[KS_MAX_FOLDS];   /* of the outer folds */
     struct ks_tried last;                   /* of the last model */
     struct ks_tried tried[KS_MAX_SETTINGS]; /* [n_tried] over all folds */
     size_t n_tried;
-    size_t n_outside; /* problems outside the range of their fold's training: the model's pick is
-                         the first of the class's static order (class_order.h) */
+    size_t n_outside; /* of is_outside: the model's pick is the first of the class's static order
+                         (class_order.h) */
     bool is_cut;      /* the time budget ended the search */
     bool is_fit_cut;  /* it ended the growth of a fold's, a class's or the last model's trees */
     struct ks_fit fit;

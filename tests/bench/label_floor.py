@@ -12,9 +12,11 @@ size with the same aspect ratio) and agree in the alignment of channels and outp
 power of two that divides them, up to 256, as far as tiles of kernels go. Their distance is the
 logarithm of the ratio of that number. For problem B with twin A, the best of A among the instances
 measured for B is used for B; the loss is 1 - best time of B / its time. Printed by classes of distance;
-the intervals are 95 %, by resampling chains (problems that are equal but for the number that varies).
-A problem counts once in each of its chains (at most one per number) and classes of distance, so the
-column `problems` can exceed the list.
+the intervals are 95 %, by resampling groups of chains. A chain has the problems that are equal but for
+one number; chains that share a problem are of one group, since its label enters both. Groups differ in
+size, and one can have most problems: with fewer than 10 there is no interval. A problem counts once in
+each of its chains (at most one per number) and classes of distance, so the column `problems` can exceed
+the list.
 
 At distance 0 a twin would be another measurement of the same problem, so the loss that is left there,
 by a line through the pairs nearer than --near (default 0.2), is due to errors of both labels:
@@ -46,6 +48,7 @@ from collections import defaultdict
 import numpy as np
 
 EDGES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+LEAST_GROUPS = 10
 
 
 class Problem:
@@ -102,7 +105,7 @@ VARIED = {"batch": ("n",), "input channels": ("c_total",), "output channels": ("
 
 
 def chains(problems):
-    """Lists of (ln of the varied number, problem), in its order."""
+    """Lists of (ln of the varied number, problem), in its order, without gaps that no pair spans."""
     found = defaultdict(list)
     for p in problems:
         for what, keys in VARIED.items():
@@ -112,7 +115,34 @@ def chains(problems):
             if what == "image size":
                 fixed += (p.number("hi") / p.number("wi"), p.number("di"))
             found[what, fixed, aligned(p)].append((math.log(p.number(keys[-1])), p))
-    return [sorted(c, key=lambda item: item[0]) for c in found.values() if len(c) > 1]
+    return [part for c in found.values() for part in split(sorted(c, key=lambda item: item[0]))]
+
+
+def split(chain):
+    parts = [[chain[0]]]
+    for item in chain[1:]:
+        if item[0] - parts[-1][-1][0] > EDGES[-1]:
+            parts.append([])
+        parts[-1].append(item)
+    return [part for part in parts if len(part) > 1]
+
+
+def connected(all_chains):
+    """Lists of chains that share problems, directly or by way of others."""
+    leader = {}
+
+    def find(x):
+        while leader.setdefault(x, x) != x:
+            leader[x] = x = leader[leader[x]]
+        return x
+
+    for chain in all_chains:
+        for _, p in chain:
+            leader[find(id(p))] = find(id(chain[0][1]))
+    groups = defaultdict(list)
+    for chain in all_chains:
+        groups[find(id(chain[0][1]))].append(chain)
+    return list(groups.values())
 
 
 def pick(times, b):
@@ -161,10 +191,10 @@ def two_twins(chain, most):
 # ---- means, lines, intervals ----
 
 
-def sums(chain_rows):
-    """[n_chains][6] sums of w, w d, w d d, w x, w d x, w model."""
-    table = np.zeros((len(chain_rows), 6))
-    for k, rows in enumerate(chain_rows):
+def sums(group_rows):
+    """[n_groups][6] sums of w, w d, w d d, w x, w d x, w model."""
+    table = np.zeros((len(group_rows), 6))
+    for k, rows in enumerate(group_rows):
         for d, x, model, w in rows:
             table[k] += w, w * d, w * d * d, w * x, w * d * x, w * model
     return table
@@ -194,16 +224,20 @@ EXACT = {
 
 
 class Resampling:
-    """The same chains for every figure, so that differences of figures have intervals, too."""
+    """The same groups for every figure, so that differences of figures have intervals, too."""
 
-    def __init__(self, n_chains, n, seed):
+    def __init__(self, n_groups, n, seed):
         chance = np.random.default_rng(seed)
-        self.counts = [chance.multinomial(n_chains, np.full(n_chains, 1 / n_chains)) for _ in range(n)]
+        self.counts = [chance.multinomial(n_groups, np.full(n_groups, 1 / n_groups)) for _ in range(n)]
 
     def of(self, table, figure):
-        """The figure of all chains, and [n] of the samples."""
+        """The figure of all groups, and [n] of the samples; none of too few groups."""
+        samples = np.array([c @ table for c in self.counts])
         with np.errstate(divide="ignore", invalid="ignore"):
-            return figure(table.sum(axis=0)), figure(np.array([c @ table for c in self.counts]))
+            figures = figure(samples)
+            if np.count_nonzero(table.any(axis=1)) < LEAST_GROUPS:
+                figures = np.full(len(samples), np.nan)
+            return figure(table.sum(axis=0)), figures
 
 
 def interval(samples):
@@ -223,14 +257,13 @@ def p10(rows):
 # ---- what is printed ----
 
 
-def floor_of(problems, near, n_resamples, seed):
+def floor_of(groups, near, n_resamples, seed):
     """Yields lines (what, n problems, loss, samples of it, P10, model's loss); None: not given."""
-    all_chains = chains(problems)
-    if not all_chains:
+    if not groups:
         return
-    resampling = Resampling(len(all_chains), n_resamples, seed)
-    ones = [one_twin(c, EDGES[-1]) for c in all_chains]
-    twos = [two_twins(c, near) for c in all_chains]
+    resampling = Resampling(len(groups), n_resamples, seed)
+    ones = [[r for c in g for r in one_twin(c, EDGES[-1])] for g in groups]
+    twos = [[r for c in g for r in two_twins(c, near)] for g in groups]
     for k, edge in enumerate(EDGES):
         rows = [[r for r in rs if bisect_left(EDGES, r[0]) == k] for rs in ones]
         table = sums(rows)
@@ -254,9 +287,13 @@ def floor_of(problems, near, n_resamples, seed):
 def report(model, options):
     problems = read(model)
     lost = float(np.mean([p.loss for p in problems]))
+    groups = connected(chains(problems))
+    sizes = [len({id(p) for c in g for _, p in c}) for g in groups]
     print("%s: %d problems, model's loss %.4f" % (os.path.basename(model.rstrip("/")), len(problems), lost))
+    print("  %d problems in %d chains in %d groups, the largest with %d" %
+          (sum(sizes), sum(len(g) for g in groups), len(groups), max(sizes, default=0)))
     print("  %-24s %8s   %-7s %-19s  %-6s   %s" % ("", "problems", "loss", "95 %", "P10", "model"))
-    lines = floor_of(problems, options.near, options.resamples, options.seed)
+    lines = floor_of(groups, options.near, options.resamples, options.seed)
     for what, n, figure, samples, tenth, theirs in lines:
         print("  %-24s %8s   %7.4f %s  %6s   %s" %
               (what, "" if n is None else "%.0f" % n, figure, interval(samples),

@@ -95,7 +95,14 @@ rc=$?
 ok "train --warm" test $rc -le 1
 like "$(cat report)" '^continues m \([0-9]+ trees, 24 problems\); evaluated on the new problems' "evaluated on what is new"
 unlike "$(cat report)" '^model, unseen class ' "no class is unseen"
-ok "feature_spec.json stays" cmp m/feature_spec.json w/feature_spec.json
+is "$(python3 - m w <<'PY'
+import json, sys
+old, new = (json.load(open(d + "/feature_spec.json")) for d in sys.argv[1:])
+print({k for k in old if old[k] != new[k]} <= {"digest", "least", "most"},
+      all(b <= a for a, b in zip(old["least"], new["least"])),
+      all(b >= a for a, b in zip(old["most"], new["most"])))
+PY
+)" "True True True" "feature_spec.json stays, but for the range"
 like "$(tr -d ' \n' <w/manifest.json)" "\"continued\":\{\"model\":\"m\",\"model_sha256\":\"$(sha256sum m/model.json | cut -d ' ' -f 1)\",\"n_problems\":24" \
     "the manifest names the model"
 is "$(wc -l <w/problems.csv)" 49 "problems of both are known"
@@ -110,6 +117,37 @@ like "$(cat err)" '24 problems are known from training' "says so"
 rc_is 2 "instances that the model does not know" ksweep-analyze train run3/results.h5 -o w3 --warm m "${quick[@]}"
 like "$(cat err)" "feature_spec.json does not contain instance '.*': train a new model" "are named"
 not_ok "nothing was written" test -e w3
+
+# --- warm start beyond the range: filters of 5x5, which the model has not seen
+ksweep-analyze validate opposite run2/results.h5 --threads 1 >report 2>err
+like "$(cat report)" '^  y: operator=' "filters beyond the range of the model"
+like "$(cat report)" '^in the cross-validation of the model: [0-9]+ of its 16 training problems' "and what its training says"
+ksweep-analyze train run2 -o wide --warm opposite --where y=5 "${quick[@]}" >/dev/null 2>&1
+ksweep-analyze validate wide run2/results.h5 --threads 1 --mixed >report 2>err
+unlike "$(cat report)" '^  y: operator=' "are within it once it is trained on some"
+unlike "$(cat report)" 'NOT OF THE MODEL' "a report of the model's own source says nothing of others"
+
+# --- what the model directory says of problems outside of the range
+is "$(python3 - opposite wide m <<'PY'
+import csv, json, sys
+for d in sys.argv[1:]:
+    with open(d + "/manifest.json") as f:
+        manifest = json.load(f)
+    problems = list(csv.DictReader(open(d + "/problems.csv")))
+    time, best, pick = {}, {}, {}
+    for row in csv.DictReader(open(d + "/oof.csv")):
+        best[row["problem_id"]] = min(float(row["time_ns"]), best.get(row["problem_id"], 1e30))
+        if row["is_pick"] == "1":
+            pick[row["problem_id"]] = float(row["time_ns"])
+    mean = sum(best[p] / pick[p] for p in best) / len(best)
+    with open(d + "/metrics.json") as f:
+        said = [c for c in json.load(f)["choosers"] if c["name"] == "model"][0]["among_measured"]["mean"]
+    n = sum(p["is_outside"] == "1" for p in problems)
+    print(n == manifest["n_outside"], d == "wide" or abs(mean - said) < 1e-6)
+PY
+)" "True True
+True True
+True True" "n_outside is counted, and is_pick is what the figures count"
 
 # --- networks
 python3 - m/problems.csv w/problems.csv <<'PY' >net.csv
@@ -200,6 +238,40 @@ like "$(head -n 1 out)" '^2 of 4 new problems, most valuable first' "problems of
 like "$(cat out)" 'instances: host_' "with the instances to measure them with"
 rc_is 0 "the list is one that a job reads" ksweep problems next.csv
 is "$(grep -c '' next.csv)" 3 "two problems"
+cp -r m slow && python3 - slow/oof.csv <<'PY'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+for row in rows:
+    times = [float(r["time_ns"]) for r in rows if r["problem_id"] == row["problem_id"]]
+    row["is_pick"] = int(float(row["time_ns"]) == max(times))
+with open(sys.argv[1], "w") as f:
+    out = csv.DictWriter(f, list(row), lineterminator="\n")
+    out.writeheader()
+    out.writerows(rows)
+PY
+ksweep-analyze need m --problems list.csv -n 1 >better 2>err
+ksweep-analyze need slow --problems list.csv -n 1 >worse 2>err
+ok "losses are those of the recorded picks, not of the scores" \
+    python3 -c 'import sys; a, b = (float(open(f).read().split("\n")[2].split()[1]) for f in sys.argv[1:]); sys.exit(not a > b)' worse better
+python3 - w/problems.csv <<'PY' >far.csv
+import csv, sys
+words = [dict(w.split("=") for w in r["canonical"].split()) for r in csv.DictReader(open(sys.argv[1]))]
+far = [w for w in words if w["y"] == "5"][0]
+print(",".join(far) + "\n" + ",".join(far.values()))
+PY
+ksweep-analyze need opposite --problems far.csv >out 2>err
+is "$(sed -n 's/^ *instances: \([^,]*\),.*/\1/p' out)" "$(python3 - opposite <<'PY'
+import csv, sys
+time, merit = {}, {}
+names = {r["instance_id"]: r["name"] for r in csv.DictReader(open(sys.argv[1] + "/instances.csv"))}
+for r in csv.DictReader(open(sys.argv[1] + "/oof.csv")):
+    time.setdefault(r["problem_id"], {})[r["instance_id"]] = float(r["time_ns"])
+for t in time.values():
+    for i in t:
+        merit[i] = merit.get(i, 0) + min(t.values()) / t[i]
+print(names[max(merit, key=merit.get)])
+PY
+)" "outside of the range the static order names the instances"
 
 # --- what is refused
 ok "a sweep under another condition" make_journal other 6 8 5 0 3 0xc0ffee02
@@ -229,6 +301,26 @@ ok "unless allowed" test $rc -le 1
 like "$(cat notes)" ' 0 replaced by later ones; 4 problems' "but times of two devices are not compared"
 like "$(cat notes)" '--mixed: 8 rows of 4 problems left out' "which is counted"
 like "$(cat mixed/manifest.json)" '"n_rows_of_other_sources": 8' "in the manifest, too"
+# The first row is of a device that no problem keeps; the third device has more problems than the second.
+head -n 1 gfx942130.txt | sed 's/;b:.*//' >gfx90878.txt
+sed 's/^/9/' gfx942130.txt >gfx103024.txt
+sed -i 4d gfx942130.txt
+for device in gfx90878 gfx942130 gfx103024; do
+    rm -f $device.h5
+    ksweep-analyze import $device.txt -o $device.h5 >/dev/null 2>&1
+done
+ksweep-analyze train gfx90878.h5 gfx942130.h5 gfx103024.h5 -o mixed3 --mixed "${quick[@]}" >/dev/null 2>notes
+is "$(python3 - mixed3/manifest.json <<'PY'
+import json, sys
+m = json.load(open(sys.argv[1]))
+print(m["device"]["arch"], *("%s:%d" % (s["arch"], s["n_problems"]) for s in m["sources"]))
+PY
+)" "gfx1030 gfx1030:4 gfx942:3" "the model is of the source of most problems, and all that are kept are named"
+like "$(cat notes)" '--mixed: 4 problems from gfx1030 ' "in notes, too"
+ksweep-analyze validate mixed3 gfx90a68.h5 --mixed --threads 1 >report 2>err
+like "$(cat report)" "^NOT OF THE MODEL'S SOURCE: results: [0-9] problems measured on gfx90a .*; the model is for gfx1030 " \
+    "validate says so of results of another device"
+rc_is 2 "which it refuses without --mixed" ksweep-analyze validate mixed3 gfx90a68.h5 --threads 1
 rc_is 2 "a search on fewer problems than folds" ksweep-analyze train run1/results.h5 -o m3 "${quick[@]}" --search-problems 2
 like "$(cat err)" '2 problems in 3 folds' "says so"
 rc_is 2 "a filter that names nothing" ksweep-analyze train run1/results.h5 -o m3 --where shape=1 "${quick[@]}"

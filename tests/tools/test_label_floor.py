@@ -27,7 +27,8 @@ def problem(n, times, c=64, z=1):
 
 
 def figures(problems, near=0.2, seed=1):
-    return {line[0]: line[2] for line in label_floor.floor_of(problems, near, 100, seed)}
+    groups = label_floor.connected(label_floor.chains(problems))
+    return {line[0]: line[2] for line in label_floor.floor_of(groups, near, 100, seed)}
 
 
 def made(sd, slope=0.0, n_chains=150, seed=7):
@@ -70,6 +71,28 @@ class Floor(unittest.TestCase):
                for k in range(8, 14) for odd in (0, 1)]
         got = figures(two)
         self.assertEqual(set(v for what, v in got.items() if what.startswith("distance")), {0.0})
+
+    def test_chains_that_share_a_problem_are_one_group(self):
+        # a chain of batches, one of channels from its second problem, one of its own far from both
+        batches = [problem(n, [1, 2]) for n in (8, 16, 32)]
+        channels = [problem(16, [1, 2], c=c) for c in (192, 320)]
+        far = [problem(n, [1, 2], c=c, z=3) for n, c in ((8, 64), (16, 64), (800, 64), (1600, 64))]
+        groups = label_floor.connected(label_floor.chains(batches + channels + far))
+        self.assertEqual(sorted(len(g) for g in groups), [1, 1, 2])
+        self.assertEqual(sorted(len({id(p) for c in g for _, p in c}) for g in groups), [2, 2, 5])
+
+    def test_copies_of_a_group_do_not_narrow_the_interval(self):
+        problems = made(0.1, n_chains=40)[0]
+        groups = label_floor.connected(label_floor.chains(problems))
+        several = [[c for c in g for _ in range(9)] for g in groups]
+
+        def width(groups):
+            samples = {line[0]: line[3] for line in label_floor.floor_of(groups, 0.2, 100, 1)}["two twins"]
+            return max(samples) - min(samples)
+
+        self.assertAlmostEqual(width(several), width(groups))
+        few = label_floor.floor_of(groups[:9], 0.2, 100, 1)
+        self.assertTrue(all(math.isnan(s) for line in few for s in line[3]))
 
     def test_an_instance_that_is_not_measured_is_not_picked(self):
         a, b = problem(100, [1, 2, 3]), problem(104, [9, 4, 2])

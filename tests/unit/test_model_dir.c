@@ -26,6 +26,20 @@ static void damage(const char *dir, const char *name, const char *text)
     assert_int_equal(ks_file_replace(path, text, strlen(text), &err), 0);
 }
 
+static void says(const char *dir, const char *name, const char *what)
+{
+    struct ks_buf text;
+    struct ks_err err;
+    char path[256];
+
+    ks_buf_init(&text);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    assert_int_equal(ks_file_read(path, &text, &err), 0);
+    if (!strstr(ks_buf_text(&text), what))
+        fail_msg("'%s' does not say '%s'", ks_buf_text(&text), what);
+    ks_buf_release(&text);
+}
+
 static void refused(const char *dir, int code, const char *text)
 {
     struct ks_model m;
@@ -74,7 +88,7 @@ static void same_model(const struct ks_trained *t, const struct ks_cells *c, con
     if (ks_model_read(dir, 1, &m, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(m.cells.n, c->n);
-    assert_int_equal(m.device_class, 0xabc);
+    assert_int_equal(m.device.device_class, 0xabc);
     assert_string_equal(m.cells.instances[0].name, c->instances[0].name);
     for (size_t i = 0; i < c->n; i++) {
         assert_true(m.cells.cells[i].time_ns == c->cells[i].time_ns);
@@ -82,6 +96,15 @@ static void same_model(const struct ks_trained *t, const struct ks_cells *c, con
         assert_true(m.scores[i] == t->scores[i]);
     }
     assert_memory_equal(m.fold, t->fold, TKIT_PROBLEMS);
+    assert_int_equal(m.n_sources, 2);
+    assert_true(m.sources[1].device_class == 0xdef && m.sources[1].condition == 5 &&
+                m.sources[1].n_problems == 6 && m.sources[1].n_units == 7 &&
+                m.sources[1].is_over_rounds && !m.sources[0].is_over_rounds);
+    assert_string_equal(m.sources[1].model, "Other");
+    for (size_t p = 0; p < TKIT_PROBLEMS; p++) {
+        assert_int_equal(m.is_outside[p], t->is_outside[p]);
+        assert_int_equal(m.pick[p], t->picks[KS_BY_MODEL][p].cell);
+    }
     ks_model_release(&m);
 }
 
@@ -90,8 +113,17 @@ static int put_model(const char *dir, const struct ks_cells *c, const struct ks_
     const struct ks_fit_input in = {
         .cells = c, .source = &tkit_source, .n_threads = 1, .seed = 1
     };
+    const struct ks_time_source sources[] = {
+        { .device_class = 0xabc, .n_problems = TKIT_PROBLEMS - 6 },
+        { .device_class = 0xdef,
+          .condition = 5,
+          .is_over_rounds = true,
+          .n_units = 7,
+          .model = "Other",
+          .n_problems = 6 },
+    };
     const struct ks_model_about about = {
-        .program = "test", .arch = "", .device_model = "", .device_class = 0xabc
+        .program = "test", .device = sources, .sources = sources, .n_sources = 2
     };
     struct ks_buf json;
     struct ks_err err;
@@ -116,14 +148,19 @@ static void directory_comes_back(void **state)
     snprintf(dir, sizeof(dir), "%s/m", root);
     tkit_cells(&c);
     tkit_train(&c, 1, &t);
+    /* outside of the range, so not by its score */
+    t.is_outside[4] = true;
+    t.picks[KS_BY_MODEL][4].cell =
+        c.problems[4].first + (t.picks[KS_BY_MODEL][4].cell == c.problems[4].first);
     assert_int_equal(put_model(dir, &c, &t), 0);
     same_model(&t, &c, dir);
+    says(dir, "manifest.json", "\"n_outside\": 1,");
     assert_int_equal(put_model(dir, &c, &t), KS_EEXIST);
     refused(root, KS_ENOENT, "is not a model directory");
     change_cells(dir);
     damage(dir, "oof.csv", "problem_id,fold\n");
     refused(dir, KS_EFORMAT, "oof.csv:1: unexpected header");
-    damage(dir, "problems.csv", "problem_id,fold,class,uses,canonical\n1,2,3\n");
+    damage(dir, "problems.csv", "problem_id,fold,class,uses,is_outside,canonical\n1,2,3\n");
     refused(dir, KS_EFORMAT, "problems.csv:2: unexpected number of fields");
     damage(dir, "manifest.json", "{ \"model_format\": 99 }\n");
     refused(dir, KS_EINVAL, "model format 99");
@@ -132,10 +169,32 @@ static void directory_comes_back(void **state)
     ks_cells_release(&c);
 }
 
-/* As an older program numbered it. */
+/* Lines of problems.csv without the fifth field. */
+static void drop_outside(const char *dir)
+{
+    struct ks_buf text, old;
+    struct ks_err err;
+    char path[256];
+    int n = 0;
+
+    ks_buf_init(&text);
+    ks_buf_init(&old);
+    snprintf(path, sizeof(path), "%s/problems.csv", dir);
+    assert_int_equal(ks_file_read(path, &text, &err), 0);
+    for (const char *at = ks_buf_text(&text); *at; at++) {
+        n = *at == '\n' ? 0 : n + (*at == ',');
+        if (n != 4)
+            ks_buf_u8(&old, (uint8_t)*at);
+    }
+    damage(dir, "problems.csv", ks_buf_text(&old));
+    ks_buf_release(&text);
+    ks_buf_release(&old);
+}
+
+/* As an older program wrote it. */
 static void make_older(const char *dir)
 {
-    static const char now[] = "\"model_format\": 2", before[] = "\"model_format\": 1";
+    static const char now[] = "\"model_format\": 3", before[] = "\"model_format\": 1";
     struct ks_buf text;
     struct ks_err err;
     char path[256], *at;
@@ -148,6 +207,7 @@ static void make_older(const char *dir)
     memcpy(at, before, strlen(before));
     damage(dir, "manifest.json", ks_buf_text(&text));
     ks_buf_release(&text);
+    drop_outside(dir);
 }
 
 /* A fold whose training has no cell of an instance knows no score of it. */
@@ -174,6 +234,8 @@ static void missing_scores_come_back(void **state)
             fail_msg("%s", err.text);
         for (size_t i = 0; i < c.n; i++)
             assert_true(m.scores[i] == t.scores[i] || (isnan(m.scores[i]) && isnan(t.scores[i])));
+        assert_int_equal(m.n_sources, turn == 0 ? 2 : 1);
+        assert_int_equal(m.device.n_problems, TKIT_PROBLEMS);
         assert_true(ks_pick_scored(&c.problems[3], m.scores) > c.problems[3].first);
         assert_int_equal(ks_pick_scored(&c.problems[5], m.scores), c.problems[5].first);
         ks_model_release(&m);

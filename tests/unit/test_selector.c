@@ -10,6 +10,7 @@
 #include "analysis/learn/class_order.h"
 #include "analysis/model/selector.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "op/conv.h"
 #include "selector_kit.h"
 
@@ -106,7 +107,7 @@ static void test_rules(void **state)
     create(m, KS_SEL_FULL, 0, &s);
     assert_int_equal(ks_selector_pick(&s, &vast, NULL, picks, 4, &rule), 3);
     assert_int_equal(rule, KS_SEL_BY_CLASS);
-    assert_int_equal(picks[0].instance, s.class_orders[s.class_row[KS_FX_CLASS_LARGE_FILTER] * 4]);
+    assert_int_equal(picks[0].instance, s.class_orders[s.class_first[KS_FX_CLASS_LARGE_FILTER]]);
     assert_string_equal(ks_feature_outside(&m->spec, &vast), "y");
     assert_null(ks_feature_outside(&m->spec, &odd));
     /* dot does not apply to 60 channels, but nothing else is allowed */
@@ -204,6 +205,109 @@ static void test_outside_problems_fall_back_alike(void **state)
     ks_cells_release(&c);
 }
 
+/* ---- orders of many instances ---- */
+
+enum { MANY = 5000, N_BF16 = 4500, N_SHAPES = 8, N_EACH = 5 };
+
+/* The i-th problem of a shape class, in one of two data types. */
+static struct ks_problem shaped(int shape, int i, bool is_bf16)
+{
+    static const struct {
+        int64_t g, c, k, size, filter, stride;
+    } rows[N_SHAPES] = { { 1, 64, 64, 14, 1, 1 }, { 1, 64, 64, 14, 3, 1 },  { 1, 64, 64, 14, 5, 1 },
+                         { 1, 64, 64, 14, 3, 2 }, { 64, 64, 64, 14, 3, 1 }, { 8, 64, 64, 14, 3, 1 },
+                         { 1, 3, 64, 14, 3, 1 },  { 1, 64, 64, 1, 1, 1 } };
+    struct ks_problem p = fkit_conv(KS_FORWARD, i, rows[shape].g, rows[shape].c, rows[shape].k,
+                                    rows[shape].size, rows[shape].filter, rows[shape].stride);
+
+    p.dtype = is_bf16 ? KS_BF16 : KS_FP32;
+    assert_int_equal(ks_problem_finish(&p, NULL), 0);
+    return p;
+}
+
+/* Instances of two data types; those of bf16 have nearly the same times, so they come first in
+ * every order. Some reject what they were measured on. */
+static void make_many(const struct made *m, struct ks_feature_spec *spec, struct ks_cells *c)
+{
+    *spec = m->spec;
+    *c = (struct ks_cells){ 0 };
+    spec->n_instances = MANY;
+    spec->instances = calloc(MANY, sizeof(*spec->instances));
+    assert_non_null(spec->instances);
+    for (size_t i = 0; i < MANY; i++) {
+        spec->instances[i] = m->spec.instances[i % FKIT_INSTANCES];
+        spec->instances[i].id = 1000 + i;
+        spec->instances[i].fx.dtype = i < N_BF16 ? KS_BF16 : KS_FP32;
+    }
+    for (int k = 0; k < N_SHAPES * N_EACH * 2; k++) {
+        const int shape = k / 2 % N_SHAPES;
+        const struct ks_problem p = shaped(shape, 1 + k / 2 / N_SHAPES, k % 2);
+
+        for (uint32_t i = 0; i < MANY; i++) {
+            struct ks_timed_cell cell = { .se_ns = -1, .weight = 1 };
+            uint64_t state = i * 100 + (uint64_t)shape;
+
+            if ((uint32_t)spec->instances[i].fx.dtype != p.dtype)
+                continue;
+            cell.time_ns = 1000 + (double)ks_rng_below(&state, k % 2 ? 100 : 9000);
+            assert_int_equal(ks_cells_problem(c, &p, &cell.problem, NULL), 0);
+            assert_int_equal(ks_cells_instance(c, 1000 + i, "x", &cell.instance, NULL), 0);
+            assert_int_equal(ks_cells_add(c, &cell, NULL), 0);
+        }
+    }
+    assert_int_equal(ks_cells_finish(c, NULL), 0);
+}
+
+/* The first picks of a problem outside of the range against the whole order of its class. */
+static void picks_by_order(const struct ks_selector *s, const struct ks_cells *c,
+                           const struct ks_class_orders *o, const struct ks_problem *p)
+{
+    const uint32_t *order = ks_class_orders_of(o, ks_problem_class(p));
+    struct ks_sel_pick picks[64];
+    int rule, n = ks_selector_pick(s, p, NULL, picks, 64, &rule), at = 0;
+
+    assert_int_equal(rule, KS_SEL_BY_CLASS);
+    for (size_t i = 0; i < o->n_instances && at < n; i++) {
+        const uint64_t id = c->instances[order[i]].id;
+
+        if (ks_feature_applies(s->spec, p, (uint32_t)(id - 1000)))
+            assert_int_equal(s->spec->instances[s->from[picks[at++].instance]].id, id);
+    }
+    assert_int_equal(at, 64);
+}
+
+/* Whole orders of 8 classes would take 80 KB; what is left of them picks alike. */
+static void test_orders_of_many_instances_fit(void **state)
+{
+    const struct ks_selector_options options = { KS_SEL_FULL, 0 };
+    struct made *m = *state;
+    struct ks_feature_spec spec;
+    struct ks_class_orders o;
+    struct ks_selector s;
+    struct ks_forest f;
+    struct ks_cells c;
+    size_t n_whole = 0;
+
+    make_many(m, &spec, &c);
+    skit_forest(m, &f);
+    assert_int_equal(
+        ks_selector_create(&spec, &f, KS_TARGET_LOG_TIME, &c, NULL, &options, &s, NULL), 0);
+    assert_int_equal(ks_class_orders_fit(&o, &c, NULL, NULL), 0);
+    for (uint32_t k = 0; k < KS_N_PROBLEM_CLASSES; k++)
+        n_whole += ks_class_orders_has(&o, k) ? o.n_ranked[k] : 0;
+    assert_true(n_whole > KS_SEL_CLASS_ENTRIES);
+    assert_in_range(s.class_first[KS_FX_N_CLASSES], 1, KS_SEL_CLASS_ENTRIES);
+    for (int k = 0; k < N_SHAPES * 2; k++) {
+        const struct ks_problem p = shaped(k / 2, 1000, k % 2);
+
+        picks_by_order(&s, &c, &o, &p);
+    }
+    ks_class_orders_release(&o);
+    ks_selector_release(&s);
+    ks_cells_release(&c);
+    free(spec.instances);
+}
+
 /* Half of the logarithms of the times: twice the differences. Scores that fall with time: none. */
 static void test_orders_are_calibrated(void **state)
 {
@@ -258,21 +362,70 @@ static void test_lines(void **state)
     struct ks_selector s;
     struct ks_selector_line table, trees, tried, all;
     float *scores = calloc(m->cells.n, sizeof(*scores));
+    const bool inside[N_PROBLEMS] = { false };
 
     create(m, KS_SEL_BUDGETED, 0, &s);
     for (size_t i = 0; i < m->cells.n; i++) /* an oracle */
         scores[i] = (float)log(m->cells.cells[i].time_ns);
-    assert_int_equal(ks_selector_score(&s, &m->cells, NULL, true, &table, NULL), 0);
-    assert_int_equal(ks_selector_score(&s, &m->cells, scores, false, &trees, NULL), 0);
+    assert_int_equal(ks_selector_score(&s, &m->cells, NULL, inside, true, &table, NULL), 0);
+    assert_int_equal(ks_selector_score(&s, &m->cells, scores, inside, false, &trees, NULL), 0);
     assert_true(trees.mean[0] > 0.999999 && trees.p10[0] > 0.999999 && trees.n == N_PROBLEMS);
     assert_true(table.mean[0] < 1 && table.mean[0] > 0.8 && table.mean[2] >= table.mean[1]);
     for (size_t i = 0; i < m->cells.n; i++) /* the opposite: the slowest of a few */
         scores[i] = -scores[i];
-    assert_int_equal(ks_selector_score(&s, &m->cells, scores, false, &trees, NULL), 0);
+    assert_int_equal(ks_selector_score(&s, &m->cells, scores, inside, false, &trees, NULL), 0);
     assert_true(trees.mean[0] < table.mean[0]);
     assert_int_equal(ks_selector_try(&s, &m->cells, true, &tried, NULL), 0);
     assert_int_equal(ks_selector_try(&s, &m->cells, false, &all, NULL), 0);
     assert_true(tried.mean[0] > 0.95 && all.mean[0] <= tried.mean[0]);
+    free(scores);
+    ks_selector_release(&s);
+}
+
+static const char *everything(void *ctx, uint32_t problem)
+{
+    (void)ctx;
+    (void)problem;
+    return "n";
+}
+
+/* Lines of problems outside of the range are those of training: orders of the other folds pick,
+ * whatever the scores and the table say. */
+static void test_lines_fall_back_as_training(void **state)
+{
+    struct made *m = *state;
+    const struct ks_featurizer features = { .outside = everything };
+    struct ks_selector s;
+    struct ks_pick *picks = calloc(N_PROBLEMS, sizeof(*picks));
+    float *scores = calloc(m->cells.n, sizeof(*scores));
+    bool is_outside[N_PROBLEMS];
+
+    create(m, KS_SEL_BUDGETED, 0, &s);
+    for (size_t i = 0; i < m->cells.n; i++) /* an oracle */
+        scores[i] = (float)log(m->cells.cells[i].time_ns);
+    for (size_t fold = 0; fold < 5; fold++) {
+        bool is_training[N_PROBLEMS], is_held[N_PROBLEMS];
+        size_t n;
+
+        for (size_t p = 0; p < N_PROBLEMS; p++)
+            is_training[p] = !(is_held[p] = p % 5 == fold);
+        assert_int_equal(
+            ks_fall_back(&m->cells, &features, is_training, is_held, picks, NULL, &n, NULL), 0);
+    }
+    for (int with_table = 0; with_table < 2; with_table++) {
+        struct ks_selector_line line;
+        double want = 0;
+
+        for (size_t p = 0; p < N_PROBLEMS; p++) {
+            is_outside[p] = with_table || p % 3 != 0;
+            want += is_outside[p] ? picks[p].eff : 1;
+        }
+        assert_int_equal(ks_selector_score(&s, &m->cells, with_table ? NULL : scores, is_outside,
+                                           with_table, &line, NULL),
+                         0);
+        assert_true(fabs(line.mean[0] - want / N_PROBLEMS) < 1e-9 && line.mean[0] < 1);
+    }
+    free(picks);
     free(scores);
     ks_selector_release(&s);
 }
@@ -288,6 +441,7 @@ static void test_smallest_sets_have_not_seen_the_fold(void **state)
     struct ks_selector_line line;
     struct ks_forest f;
     uint8_t fold[N_PROBLEMS];
+    const bool inside[N_PROBLEMS] = { false };
 
     for (size_t p = 0; p < N_PROBLEMS; p++) {
         fold[p] = (uint8_t)(p % 5);
@@ -307,7 +461,7 @@ static void test_smallest_sets_have_not_seen_the_fold(void **state)
     assert_int_equal(ks_selector_create(&m->spec, &f, KS_TARGET_LOG_TIME, &c, fold, &o, &s, NULL),
                      0);
     assert_int_equal(s.from[0], 0);
-    assert_int_equal(ks_selector_score(&s, &c, NULL, false, &line, NULL), 0);
+    assert_int_equal(ks_selector_score(&s, &c, NULL, inside, false, &line, NULL), 0);
     assert_true(fabs(line.mean[0] - (0.2 * 0.1 + 0.8 * 0.85)) < 1e-6);
     ks_selector_release(&s);
     ks_cells_release(&c);
@@ -383,9 +537,11 @@ int main(void)
         cmocka_unit_test(test_full_picks_the_least_prediction),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_outside_problems_fall_back_alike),
+        cmocka_unit_test(test_orders_of_many_instances_fit),
         cmocka_unit_test(test_orders_are_calibrated),
         cmocka_unit_test(test_candidates_were_measured),
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_lines_fall_back_as_training),
         cmocka_unit_test(test_smallest_sets_have_not_seen_the_fold),
         cmocka_unit_test(test_source_chooses_alike),
     };
