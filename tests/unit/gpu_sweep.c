@@ -6,12 +6,8 @@
 #include "op/conv.h"
 #include "op/gemm.h"
 #include "op_cases.h"
+#include "sanitized.h"
 
-#ifdef KSWEEP_SANITIZED
-#define IS_SANITIZED 1
-#else
-#define IS_SANITIZED 0
-#endif
 #define N_SAMPLE (IS_SANITIZED ? 1 : 8) /* of each family */
 #define LEAST    2                      /* problems that each instance runs */
 
