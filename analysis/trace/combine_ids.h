@@ -3,8 +3,10 @@
  * processes, ids of flows, asynchronous events and objects and the references to them (id, bind_id,
  * id2, id_ref), stack frames, correlations and External ids. Between the combine*.c files.
  *
- * The numbers of file i become those from i x step. What is no number, or lies outside of the first
- * file's range, becomes a text that ends in the number of its file. */
+ * Numbers from 0 to step - 1 of file i are moved up by i x step. Any other id becomes a text that
+ * ends in the number of its file; texts of the first file stay. Correlations and External ids are
+ * always numbers: those of step and more are moved up as well, and may then equal one of a later
+ * file; negative ones, which refer to nothing, and values that are no integer stay as they are. */
 #ifndef KS_ANALYSIS_TRACE_COMBINE_IDS_H
 #define KS_ANALYSIS_TRACE_COMBINE_IDS_H
 

@@ -117,7 +117,7 @@ export KSWEEP_HIP_LIBRARY=$library
 # --- a sweep: four ranks, two GPUs, shared
 
 launches=$tap_tmp/launches.log
-KSWEEP_FAKE_HIP=devices=2,log=$launches ranks 4 ksweep run job.json --out shared --cache cache \
+KSWEEP_FAKE_HIP=devices=2,log=$launches ranks 4 ksweep run job.json --out shared --cache built \
     --oversubscribe >run.out 2>run.err
 is "$(exit_of shared)" 0 'four ranks on two GPUs'
 like "$(cat run.out)" '^complete: ' 'complete'
@@ -131,6 +131,6 @@ is "$(column shared device_class_id | grep . | sort -u | wc -l)" 1 'of one class
 is "$(column shared arch | grep . | sort -u)" emu 'native is what the device said'
 is "$(h5rows shared/results.h5 devices pci_address device_model n_compute_units memory_bytes | tr '\t' ' ' | sort -u | paste -sd ';')" \
     '0000:c1:00.0 Fake Instinct 104 1073741824;0000:c2:00.0 Fake Instinct 104 1073741824' 'and what they are'
-rc_is 2 'it goes on only on its arch' ksweep run job.json --out shared --resume --arch gfx942 --cache cache
+rc_is 2 'it goes on only on its arch' ksweep run job.json --out shared --resume --arch gfx942 --cache built
 
 done_testing

@@ -12,7 +12,7 @@ cat >without <<'EOF'
 exec cmake -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -DCMAKE_DISABLE_FIND_PACKAGE_HDF5=ON "$@"
 EOF
 chmod +x without
-check 'with cmake' cmake CMAKE="$PWD/without"
+check 'with cmake' cmake build CMAKE="$PWD/without"
 like "$(cat cmake/build/CMakeCache.txt)" '^KSWEEP_WORKER_ONLY:BOOL=ON$' 'with cmake: nothing else is built'
 not_ok 'with cmake: no ksweep is built' test -e cmake/build/bin/ksweep
 ok 'with cmake: the worker works' cmake/build/bin/ksweep-worker --probe host

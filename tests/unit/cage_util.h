@@ -3,19 +3,9 @@
 #ifndef KS_TEST_CAGE_UTIL_H
 #define KS_TEST_CAGE_UTIL_H
 
+#include "sanitized.h"
 #include "worker/cage.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#if defined(KSWEEP_SANITIZED)
-#define IS_SANITIZED 1
-#else
-#define IS_SANITIZED 0
-#endif
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 extern struct ks_status *page; /* shared with the children */

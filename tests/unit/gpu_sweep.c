@@ -6,13 +6,9 @@
 #include "op/conv.h"
 #include "op/gemm.h"
 #include "op_cases.h"
+#include "sanitized.h"
 
-#ifdef KSWEEP_SANITIZED
-#define IS_SANITIZED 1
-#else
-#define IS_SANITIZED 0
-#endif
-#define N_SAMPLE (IS_SANITIZED ? 1 : 8) /* of each family */
+#define N_SAMPLE (IS_SANITIZED ? 1 : 5) /* of each family; tests/kernels.sh runs all */
 #define LEAST    2                      /* problems that each instance runs */
 
 /* What sanitizers look for depends on neither the data nor the order of threads. */

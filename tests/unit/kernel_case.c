@@ -5,6 +5,7 @@
 #include "base/cpu_level.h"
 #include "grid/cpu_flags.h"
 #include "grid/domains.h"
+#include "sanitized.h"
 
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -21,12 +22,10 @@ void __asan_poison_memory_region(void const volatile *at, size_t n);
 void __asan_unpoison_memory_region(void const volatile *at, size_t n);
 #define POISON(at, n)   __asan_poison_memory_region(at, n)
 #define UNPOISON(at, n) __asan_unpoison_memory_region(at, n)
-#define IS_SANITIZED    true
 #define SANITIZE        " -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 #else
 #define POISON(at, n)   ((void)(at), (void)(n))
 #define UNPOISON(at, n) ((void)(at), (void)(n))
-#define IS_SANITIZED    false
 #define SANITIZE        ""
 #endif
 

@@ -5,9 +5,10 @@
 #include "op/conv.h"
 #include "op_cases.h"
 #include "problem_list.h"
+#include "sanitized.h"
 
-#define N_RANDOM   250
-#define N_KINDS    6 /* types times layouts */
+#define N_RANDOM   (IS_SANITIZED ? 50 : 250) /* sanitized, the special ones reach all paths */
+#define N_KINDS    6                         /* types times layouts */
 #define NO_PADDING "pad_h_lo=0 pad_w_lo=0 pad_h_hi=0 pad_w_hi=0"
 
 /* Problems that are easily got wrong. */

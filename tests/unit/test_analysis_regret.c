@@ -9,6 +9,7 @@
 
 #include "analysis/learn/held_out.h"
 #include "record/outcome.h"
+#include "sanitized.h"
 #include "sweep_kit.h"
 
 #include <math.h>
@@ -17,13 +18,6 @@
 /* Linked in the place of calloc (analysis/CMakeLists.txt). */
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
-
-/* What takes long; what it shows does not depend on sanitizers. */
-#ifdef KSWEEP_SANITIZED
-#define IS_SANITIZED 1
-#else
-#define IS_SANITIZED 0
-#endif
 
 static size_t n_reserved; /* bytes, of all calls */
 
@@ -64,8 +58,7 @@ static void regret_lies_between_its_bounds(void **state)
     double truth = 0;
 
     (void)state;
-    if (IS_SANITIZED)
-        return;
+    skip_if_sanitized("the statistic takes long and does not depend on sanitizers");
     sweep_kit_open(&k, 11, 4, 150, 12);
     k.noise = (struct sweep_noise){
         .round_sd = 0.03, .sweep_sd = 0.016, .common_sd = 0.05, .freedom = 4
@@ -178,8 +171,7 @@ static void memory_grows_with_cells_and_rounds_only(void **state)
     size_t before;
 
     (void)state;
-    if (IS_SANITIZED)
-        return;
+    skip_if_sanitized("the sum of reservations does not depend on sanitizers");
     sweep_kit_open(&k, 13, 12, 100, 200);
     k.noise = (struct sweep_noise){ .round_sd = 0.02, .common_sd = 0.02, .span = 0.01 };
     sweep_kit_measure(&k, &s);

@@ -17,10 +17,7 @@
 #undef FAULT
 #undef KS_FN
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "sanitized.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,11 +27,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#if defined(KSWEEP_SANITIZED)
-#define IS_SANITIZED 1
-#else
-#define IS_SANITIZED 0
-#endif
 #define MAX_ELEMENTS 4096
 #define POISON       1234.5f
 #define N_ROWS(a)    (sizeof(a) / sizeof((a)[0]))
@@ -376,10 +368,7 @@ static void test_relatives(void **state)
 static void test_heap_overflow(void **state)
 {
     (void)state;
-    if (IS_SANITIZED) {
-        print_message("# skipped: the sanitizer sees the overflow at once\n");
-        skip();
-    }
+    skip_if_sanitized("the sanitizer sees the overflow at once");
     assert_int_equal(WEXITSTATUS(end_of(start(BAD_HEAP_OVERFLOW, BAD_HEAP_OVERFLOW, -1))), 40);
     int s = end_of(start(BAD_HEAP_OVERFLOW, BAD_GOOD, -1));
     assert_true(WIFSIGNALED(s));

@@ -119,7 +119,7 @@ static void check_wgmma(const struct place *p, const char *config, const char *f
 /* Nothing spills, and the compiler does not put a wait behind each instruction, which it says. */
 static void test_wgmma_flows(void **state)
 {
-#define LARGE "lanes == 128 and tile_m * tile_n >= 16384 and prefetch == 4"
+#define LARGE "lanes == 128 and tile_m * tile_n >= 32768 and prefetch == 4"
     need_compiler("nvcc");
     check_wgmma(*state, "gpu_forward.json",
                 LARGE " and specialization == 'default' and dtype == 'bf16'");

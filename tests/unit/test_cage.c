@@ -153,10 +153,7 @@ static int capped_signal(case_fn body)
 static void test_peak(void **state)
 {
     (void)state;
-    if (IS_SANITIZED) {
-        print_message("# skipped: the sanitizer's shadow does not fit below a limit\n");
-        skip();
-    }
+    skip_if_sanitized("the sanitizer's shadow does not fit below a limit");
     assert_int_equal(capped_signal(out_of_memory), SIGABRT);
     assert_in_range(page->peak_space_bytes, 380u << 20, 400u << 20);
     assert_int_equal(capped_signal(out_of_memory_segv), SIGSEGV);

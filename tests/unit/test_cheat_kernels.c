@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "record/stats.h"
 #include "tests/unit/op_cases.h"
+#include "tests/unit/sanitized.h"
 #include "tests/unit/so.h"
 #include "tests/unit/worker_rig.h"
 
@@ -15,12 +16,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#if defined(KSWEEP_SANITIZED)
-static const bool is_sanitized = true;
-#else
-static const bool is_sanitized = false;
-#endif
 
 #define BIT(outcome) (1u << (outcome))
 enum {
@@ -203,10 +198,7 @@ static void test_cheats_on_a_device(void **state)
     static const char *const judges[] = { "judge", NULL };
     struct shared *s = *state;
 
-    if (is_sanitized) {
-        print_message("# skipped: cheats keep memory for ever, here in the test's own process\n");
-        skip();
-    }
+    skip_if_sanitized("cheats keep memory for ever, here in the test's own process");
     assert_int_equal(op_case(sizes[1].problem, &s->f->problem, NULL), 0);
     for (size_t k = 0; k < 2; k++) {
         double honest_ns = 0.0;

@@ -2,15 +2,10 @@
 /* test_coord_build.c - who compiles and who gets it from whom: simulated ranks, real packs */
 #include "coord_bench.h"
 #include "mpi/coord_impl.h"
+#include "sanitized.h"
 
 #include "base/clock.h"
 #include "record/frame.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,12 +130,13 @@ static void test_only_seems_to_be_shared(void **state)
     close_complete();
 }
 
-/* Whoever falls silent or dies, and whenever. */
+/* Whoever falls silent or dies, and whenever; sanitized, at fewer times. */
 static void test_losses(void **state)
 {
     (void)state;
+    const uint32_t rarer = IS_SANITIZED ? 5 : 1;
     for (uint32_t who = 1; who < 4; who++)
-        for (uint32_t at = 1; at < 1200; at += at < 420 ? 37 : 11) {
+        for (uint32_t at = 1; at < 1200; at += (at < 420 ? 37 : 11) * rarer) {
             uint32_t n = 0;
             open_ranks(5, at % 2 ? 1 : 2);
             if (at % 3 == 0)

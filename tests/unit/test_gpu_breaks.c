@@ -23,7 +23,7 @@ struct planted {
 
 #define SPECIALISED "gpu_forward.json", "is_specialised == 1 and tile_n == 64 and dtype == 'bf16'"
 
-#define STEP 3 /* one of most kinds: a barrier, bounds, products, lanes, a fence, a wait, taps */
+#define STEP 5 /* a barrier, bounds, waits, a swizzle, a buffer; tests/kernels.sh plants all */
 
 static const struct planted breaks[] = {
     { "barrier before tiles are read", "gpu/engine.k",

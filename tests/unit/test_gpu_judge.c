@@ -6,6 +6,7 @@
 #include "gpu_emulator.h"
 #include "gpu_judge_kit.h"
 #include "op_cases.h"
+#include "sanitized.h"
 #include "worker/mask.h"
 
 #include <math.h>
@@ -17,13 +18,7 @@
 #include "gpu/judge_host.h"
 
 /* What sanitizers look for depends on neither the data nor the order of threads. */
-#ifdef KSWEEP_SANITIZED
-#define IS_SANITIZED 1
-#define N_RANDOM     12 /* what is computed matters to the release tree */
-#else
-#define IS_SANITIZED 0
-#define N_RANDOM     30
-#endif
+#define N_RANDOM (IS_SANITIZED ? 12 : 30)
 
 static const char *const convolutions[] = {
     "n=2 hi=6 wi=5 c_total=7 k_total=5",

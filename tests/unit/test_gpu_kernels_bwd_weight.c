@@ -5,15 +5,9 @@
 #include "gpu_case.h"
 #include "op/op.h"
 #include "op_cases.h"
+#include "sanitized.h"
 
 #define CONFIG "gpu_backward_weight.json"
-
-/* Of sanitized ones the sample of all will do. */
-#ifdef KSWEEP_SANITIZED
-#define IS_SANITIZED 1
-#else
-#define IS_SANITIZED 0
-#endif
 
 static void open_some(struct gpu_set *s, const char *filter, uint32_t n)
 {
@@ -95,7 +89,7 @@ int main(void)
         cmocka_unit_test_prestate_setup_teardown(test_atomic_adds_in_two_stages, NULL, close_set,
                                                  &s),
     };
-    const int failed =
+    const int failed = /* of sanitized ones the sample of all will do */
         IS_SANITIZED ? 0
                      : cmocka_run_group_tests_name("gpu_backward_weight_stores", tests, NULL, NULL);
     return gpu_tests_run("gpu_kernels_bwd_weight", CONFIG) + failed;

@@ -9,6 +9,7 @@
 
 #include "analysis/model/model_dir.h"
 #include "base/file.h"
+#include "temp_dir.h"
 #include "train_kit.h"
 
 #include <math.h>
@@ -80,8 +81,9 @@ static void change_cells(const char *dir)
     ks_buf_release(&changed);
 }
 
-static void same_model(const struct ks_trained *t, const struct ks_cells *c, const char *dir)
+static void same_model(const struct tkit *k, const char *dir)
 {
+    const struct ks_cells *c = &k->cells;
     struct ks_model m;
     struct ks_err err = { 0 };
 
@@ -93,26 +95,24 @@ static void same_model(const struct ks_trained *t, const struct ks_cells *c, con
     for (size_t i = 0; i < c->n; i++) {
         assert_true(m.cells.cells[i].time_ns == c->cells[i].time_ns);
         assert_int_equal(m.cells.cells[i].instance, c->cells[i].instance);
-        assert_true(m.scores[i] == t->scores[i]);
+        assert_true(m.scores[i] == k->trained.scores[i]);
     }
-    assert_memory_equal(m.fold, t->fold, TKIT_PROBLEMS);
+    assert_memory_equal(m.fold, k->trained.fold, TKIT_PROBLEMS);
     assert_int_equal(m.n_sources, 2);
     assert_true(m.sources[1].device_class == 0xdef && m.sources[1].condition == 5 &&
                 m.sources[1].n_problems == 6 && m.sources[1].n_units == 7 &&
                 m.sources[1].is_over_rounds && !m.sources[0].is_over_rounds);
     assert_string_equal(m.sources[1].model, "Other");
     for (size_t p = 0; p < TKIT_PROBLEMS; p++) {
-        assert_int_equal(m.is_outside[p], t->is_outside[p]);
-        assert_int_equal(m.pick[p], t->picks[KS_BY_MODEL][p].cell);
+        assert_int_equal(m.is_outside[p], k->trained.is_outside[p]);
+        assert_int_equal(m.pick[p], k->trained.picks[KS_BY_MODEL][p].cell);
     }
     ks_model_release(&m);
 }
 
-static int put_model(const char *dir, const struct ks_cells *c, const struct ks_trained *t)
+static int put_model(const char *dir, const struct tkit *k)
 {
-    const struct ks_fit_input in = {
-        .cells = c, .source = &tkit_source, .n_threads = 1, .seed = 1
-    };
+    const struct ks_fit_input in = tkit_input(&k->cells, 1);
     const struct ks_time_source sources[] = {
         { .device_class = 0xabc, .n_problems = TKIT_PROBLEMS - 6 },
         { .device_class = 0xdef,
@@ -131,31 +131,26 @@ static int put_model(const char *dir, const struct ks_cells *c, const struct ks_
 
     ks_buf_init(&json);
     ks_buf_printf(&json, "{}\n");
-    rc = ks_model_write(dir, &in, &tkit_options, t, &about, &json, &json, &err);
+    rc = ks_model_write(dir, &in, &tkit_options, &k->trained, &about, &json, &json, &err);
     ks_buf_release(&json);
     return rc;
 }
 
 static void directory_comes_back(void **state)
 {
-    char root[] = "/tmp/ks-train-XXXXXX", dir[64];
-    struct ks_trained t;
-    struct ks_cells c;
-    struct ks_err err = { 0 };
+    struct tkit *k = *state;
+    struct ks_pick *pick = &k->trained.picks[KS_BY_MODEL][4];
+    char root[TEMP_DIR_MAX], dir[TEMP_DIR_MAX + 8];
 
-    (void)state;
-    assert_non_null(mkdtemp(root));
+    temp_dir_make(root, sizeof(root));
     snprintf(dir, sizeof(dir), "%s/m", root);
-    tkit_cells(&c);
-    tkit_train(&c, 1, &t);
     /* outside of the range, so not by its score */
-    t.is_outside[4] = true;
-    t.picks[KS_BY_MODEL][4].cell =
-        c.problems[4].first + (t.picks[KS_BY_MODEL][4].cell == c.problems[4].first);
-    assert_int_equal(put_model(dir, &c, &t), 0);
-    same_model(&t, &c, dir);
+    k->trained.is_outside[4] = true;
+    pick->cell = k->cells.problems[4].first + (pick->cell == k->cells.problems[4].first);
+    assert_int_equal(put_model(dir, k), 0);
+    same_model(k, dir);
     says(dir, "manifest.json", "\"n_outside\": 1,");
-    assert_int_equal(put_model(dir, &c, &t), KS_EEXIST);
+    assert_int_equal(put_model(dir, k), KS_EEXIST);
     refused(root, KS_ENOENT, "is not a model directory");
     change_cells(dir);
     damage(dir, "oof.csv", "problem_id,fold\n");
@@ -164,9 +159,7 @@ static void directory_comes_back(void **state)
     refused(dir, KS_EFORMAT, "problems.csv:2: unexpected number of fields");
     damage(dir, "manifest.json", "{ \"model_format\": 99 }\n");
     refused(dir, KS_EINVAL, "model format 99");
-    assert_int_equal(ks_remove_tree(root, &err), 0);
-    ks_trained_release(&t, &tkit_source);
-    ks_cells_release(&c);
+    temp_dir_remove(root);
 }
 
 /* Lines of problems.csv without the fifth field. */
@@ -213,45 +206,41 @@ static void make_older(const char *dir)
 /* A fold whose training has no cell of an instance knows no score of it. */
 static void missing_scores_come_back(void **state)
 {
-    char root[] = "/tmp/ks-train-XXXXXX", dir[64];
-    struct ks_trained t;
-    struct ks_cells c;
+    const struct tkit *k = *state;
+    const struct ks_cell_problem *p = k->cells.problems;
+    float *scores = k->trained.scores;
+    char root[TEMP_DIR_MAX], dir[TEMP_DIR_MAX + 8];
     struct ks_err err = { 0 };
 
-    (void)state;
-    assert_non_null(mkdtemp(root));
+    temp_dir_make(root, sizeof(root));
     snprintf(dir, sizeof(dir), "%s/m", root);
-    tkit_cells(&c);
-    tkit_train(&c, 1, &t);
-    t.scores[c.problems[3].first] = NAN;
-    for (size_t i = 0; i < c.problems[5].n; i++)
-        t.scores[c.problems[5].first + i] = -NAN;
-    assert_int_equal(put_model(dir, &c, &t), 0);
+    scores[p[3].first] = NAN;
+    for (size_t i = 0; i < p[5].n; i++)
+        scores[p[5].first + i] = -NAN;
+    assert_int_equal(put_model(dir, k), 0);
     for (int turn = 0; turn < 2; turn++) {
         struct ks_model m;
 
         if (ks_model_read(dir, 1, &m, &err) < 0)
             fail_msg("%s", err.text);
-        for (size_t i = 0; i < c.n; i++)
-            assert_true(m.scores[i] == t.scores[i] || (isnan(m.scores[i]) && isnan(t.scores[i])));
+        for (size_t i = 0; i < k->cells.n; i++)
+            assert_true(m.scores[i] == scores[i] || (isnan(m.scores[i]) && isnan(scores[i])));
         assert_int_equal(m.n_sources, turn == 0 ? 2 : 1);
         assert_int_equal(m.device.n_problems, TKIT_PROBLEMS);
-        assert_true(ks_pick_scored(&c.problems[3], m.scores) > c.problems[3].first);
-        assert_int_equal(ks_pick_scored(&c.problems[5], m.scores), c.problems[5].first);
+        assert_true(ks_pick_scored(&p[3], m.scores) > p[3].first);
+        assert_int_equal(ks_pick_scored(&p[5], m.scores), p[5].first);
         ks_model_release(&m);
         if (turn == 0)
             make_older(dir);
     }
-    assert_int_equal(ks_remove_tree(root, &err), 0);
-    ks_trained_release(&t, &tkit_source);
-    ks_cells_release(&c);
+    temp_dir_remove(root);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(directory_comes_back),
-        cmocka_unit_test(missing_scores_come_back),
+        cmocka_unit_test_setup_teardown(directory_comes_back, tkit_open, tkit_close),
+        cmocka_unit_test_setup_teardown(missing_scores_come_back, tkit_open, tkit_close),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

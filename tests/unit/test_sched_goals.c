@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_sched_goals.c - how near the scheduler comes to what is possible, in virtual time */
+/* sanitized: no; sched_sim is, which runs the same scheduler. */
 /* The rows of tests/bench/bench_sched that have goals, with few devices. Costs are those of real
  * kernels and not known beforehand. */
 #include "tests/bench/sched_bench.h"

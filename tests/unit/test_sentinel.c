@@ -6,31 +6,18 @@
 
 #include "../fake/bad_faults.k"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "sanitized.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#if defined(KSWEEP_SANITIZED)
-#define IS_SANITIZED 1
-#else
-#define IS_SANITIZED 0
-#endif
 #define N_ROWS(a) (sizeof(a) / sizeof((a)[0]))
 
 enum { FOUND = 50, NOT_FOUND = 51, NO_SENTINEL = 52 };
 
-static bool is_sanitized(void)
-{
-    if (IS_SANITIZED)
-        print_message("# skipped: the sanitizer has its own allocator\n");
-    return IS_SANITIZED;
-}
+static const char own_allocator[] = "the sanitizer has its own allocator";
 
 /* What a child does; its parent has planted `s`. */
 typedef int (*body_fn)(struct ks_sentinel *s, size_t size, size_t n);
@@ -118,8 +105,7 @@ static void test_overflow(void **state)
     struct ks_sentinel *s;
 
     (void)state;
-    if (is_sanitized())
-        skip();
+    skip_if_sanitized(own_allocator);
     s = ks_sentinel_create(); /* once for all children: that is most of their time */
     assert_non_null(s);
     for (size_t i = 0; i < N_ROWS(size); i++)
@@ -163,8 +149,7 @@ static int where(struct ks_sentinel *s, size_t size, size_t offset)
 static void test_where(void **state)
 {
     (void)state;
-    if (is_sanitized())
-        skip();
+    skip_if_sanitized(own_allocator);
     assert_int_equal(in_child(overflow_seventh, 104, 3), FOUND);
     assert_int_equal(in_child(overflow_seventh, 2040, 20), FOUND);
     assert_int_equal(in_child(where, 120, 0), 92); /* the allocator's word */
@@ -196,8 +181,7 @@ static void test_churn(void **state)
     static const size_t size[] = { 24, 104, 984, 1032, 2040 };
 
     (void)state;
-    if (is_sanitized())
-        skip();
+    skip_if_sanitized(own_allocator);
     for (size_t i = 0; i < N_ROWS(size); i++) {
         int end = in_child(damage_freed, size[i], 0);
         if (end != -SIGABRT && end != -SIGSEGV)
@@ -239,8 +223,7 @@ static void test_kernels(void **state)
     (void)state;
     assert_int_equal(in_child(run_kernel, BAD_GOOD, 20), NOT_FOUND);
     assert_int_equal(in_child(run_kernel, BAD_ONE_WRONG, 0), NOT_FOUND);
-    if (is_sanitized())
-        skip();
+    skip_if_sanitized(own_allocator);
     assert_int_equal(in_child(run_kernel, BAD_HEAP_OVERFLOW, 1), FOUND);
     assert_int_equal(in_child(run_kernel, BAD_HEAP_OVERFLOW, 20), FOUND);
 }

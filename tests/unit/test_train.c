@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void model_text(struct ks_trained *t, struct ks_buf *b)
+static void model_text(const struct ks_trained *t, struct ks_buf *b)
 {
     struct ks_err err = { 0 };
 
@@ -30,55 +30,41 @@ static void model_text(struct ks_trained *t, struct ks_buf *b)
 
 static void same_seed_same_bytes(void **state)
 {
-    struct ks_trained t, again, other;
+    const struct tkit *k = *state;
+    struct ks_fit_input in = tkit_input(&k->cells, 1);
+    struct ks_trained again, other;
     struct ks_buf a, b, d;
-    struct ks_cells c;
 
-    (void)state;
-    tkit_cells(&c);
-    tkit_train(&c, 1, &t);
-    tkit_train(&c, 1, &again);
-    tkit_train(&c, 2, &other);
-    model_text(&t, &a);
+    tkit_train(&in, &tkit_options, &again);
+    in.seed = 2;
+    tkit_train(&in, &tkit_options, &other);
+    model_text(&k->trained, &a);
     model_text(&again, &b);
     model_text(&other, &d);
     assert_int_equal(a.len, b.len);
     assert_memory_equal(a.data, b.data, a.len);
-    assert_memory_equal(t.scores, again.scores, c.n * sizeof(float));
+    assert_memory_equal(k->trained.scores, again.scores, k->cells.n * sizeof(float));
     assert_true(a.len != d.len || memcmp(a.data, d.data, a.len) != 0);
     ks_buf_release(&a);
     ks_buf_release(&b);
     ks_buf_release(&d);
-    ks_trained_release(&t, &tkit_source);
     ks_trained_release(&again, &tkit_source);
     ks_trained_release(&other, &tkit_source);
-    ks_cells_release(&c);
-}
-
-static void train_with(const struct ks_cells *c, uint64_t seed, const struct ks_train_options *o,
-                       struct ks_trained *t)
-{
-    const struct ks_fit_input in = {
-        .cells = c, .source = &tkit_source, .n_threads = 1, .seed = seed
-    };
-    struct ks_err err = { 0 };
-
-    if (ks_train(&in, o, t, &err) < 0)
-        fail_msg("%s", err.text);
 }
 
 static void poison_fold_0(uint64_t seed, const struct ks_train_options *o)
 {
     struct ks_trained t, poisoned;
-    struct ks_cells c;
+    struct ks_cells c = { 0 };
+    const struct ks_fit_input in = tkit_input(&c, seed);
     size_t n_others = 0;
 
     tkit_cells(&c);
-    train_with(&c, seed, o, &t);
+    tkit_train(&in, o, &t);
     for (size_t i = 0; i < c.n; i++)
         if (t.fold[c.cells[i].problem] == 0)
             c.cells[i].time_ns *= 1 + 10.0 * (c.cells[i].instance == 1);
-    train_with(&c, seed, o, &poisoned);
+    tkit_train(&in, o, &poisoned);
     assert_memory_equal(t.fold, poisoned.fold, TKIT_PROBLEMS);
     assert_int_equal(t.chosen[0].setting, poisoned.chosen[0].setting);
     assert_int_equal(t.chosen[0].rounds, poisoned.chosen[0].rounds);
@@ -117,56 +103,45 @@ static void nothing_of_a_fold_judges_it(void **state)
  * settings and picks are those of one thread. */
 static void folds_at_the_same_time(void **state)
 {
-    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 3, .seed = 1 };
-    struct ks_trained one, three;
-    struct ks_cells c;
-    struct ks_err err = { 0 };
+    const struct tkit *k = *state;
+    const struct ks_trained *one = &k->trained;
+    struct ks_fit_input in = tkit_input(&k->cells, 1);
+    struct ks_trained three;
 
-    (void)state;
-    tkit_cells(&c);
-    tkit_train(&c, 1, &one);
-    in.cells = &c;
-    if (ks_train(&in, &tkit_options, &three, &err) < 0)
-        fail_msg("%s", err.text);
-    assert_memory_equal(one.scores, three.scores, c.n * sizeof(float));
-    assert_memory_equal(one.has_class_pick, three.has_class_pick, c.n_problems);
-    for (size_t i = 0; i < c.n_problems; i++) {
-        assert_true(one.class_picks[i].score == three.class_picks[i].score);
+    in.n_threads = 3;
+    tkit_train(&in, &tkit_options, &three);
+    assert_memory_equal(one->scores, three.scores, k->cells.n * sizeof(float));
+    assert_memory_equal(one->has_class_pick, three.has_class_pick, k->cells.n_problems);
+    for (size_t i = 0; i < k->cells.n_problems; i++) {
+        assert_true(one->class_picks[i].score == three.class_picks[i].score);
         for (int by = KS_BY_FIXED; by <= KS_BY_NEIGHBOURS; by++)
-            assert_int_equal(one.picks[by][i].any, three.picks[by][i].any);
+            assert_int_equal(one->picks[by][i].any, three.picks[by][i].any);
     }
     for (uint32_t i = 0; i < tkit_options.n_folds; i++) {
-        assert_int_equal(one.chosen[i].setting, three.chosen[i].setting);
-        assert_int_equal(one.chosen[i].rounds, three.chosen[i].rounds);
-        assert_true(one.chosen[i].loss == three.chosen[i].loss);
+        assert_int_equal(one->chosen[i].setting, three.chosen[i].setting);
+        assert_int_equal(one->chosen[i].rounds, three.chosen[i].rounds);
+        assert_true(one->chosen[i].loss == three.chosen[i].loss);
     }
-    ks_trained_release(&one, &tkit_source);
     ks_trained_release(&three, &tkit_source);
-    ks_cells_release(&c);
 }
 
 /* The time is used up before the first round: one tree judges each fold, no other setting is tried,
  * and the model has that tree. */
 static void budget_bounds_the_first_setting(void **state)
 {
+    const struct tkit *k = *state;
     struct ks_train_options hasty = tkit_options;
-    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 2, .seed = 1 };
+    struct ks_fit_input in = tkit_input(&k->cells, 1);
     struct ks_trained t;
-    struct ks_cells c;
-    struct ks_err err = { 0 };
 
-    (void)state;
-    tkit_cells(&c);
-    in.cells = &c;
+    in.n_threads = 2;
     hasty.budget_s = 1e-12;
     hasty.has_class_folds = false;
-    if (ks_train(&in, &hasty, &t, &err) < 0)
-        fail_msg("%s", err.text);
+    tkit_train(&in, &hasty, &t);
     assert_true(t.is_cut);
     assert_int_equal(t.n_tried, 1);
     assert_int_equal(t.last.rounds, 1);
     ks_trained_release(&t, &tkit_source);
-    ks_cells_release(&c);
 }
 
 /* A clock that stands still during the search and is beyond every deadline behind it. */
@@ -185,37 +160,31 @@ static uint64_t told_ns(void *ctx)
  * that does not reach the deadlines changes nothing. */
 static void budget_bounds_the_fits(void **state)
 {
+    const struct tkit *k = *state;
+    const struct ks_trained *whole = &k->trained;
+    const struct ks_fit_input in = tkit_input(&k->cells, 1);
     uint64_t clock_ns = 1000;
     struct ks_train_options o = tkit_options;
-    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 1, .seed = 1 };
-    struct ks_trained whole, same, cut;
-    struct ks_cells c;
-    struct ks_err err = { 0 };
+    struct ks_trained same, cut;
 
-    (void)state;
-    tkit_cells(&c);
-    in.cells = &c;
-    tkit_train(&c, 1, &whole);
-    assert_true(whole.last.rounds > 1 && !whole.is_fit_cut);
+    assert_true(whole->last.rounds > 1 && !whole->is_fit_cut);
     o.budget_s = 10;
     o.ctx = &clock_ns;
     o.now_ns = told_ns;
-    assert_int_equal(ks_train(&in, &o, &same, &err), 0);
+    tkit_train(&in, &o, &same);
     assert_false(same.is_fit_cut || same.is_cut);
-    assert_int_equal(same.last.rounds, whole.last.rounds);
-    assert_memory_equal(same.scores, whole.scores, c.n * sizeof(float));
+    assert_int_equal(same.last.rounds, whole->last.rounds);
+    assert_memory_equal(same.scores, whole->scores, k->cells.n * sizeof(float));
     o.progress = search_is_done;
-    assert_int_equal(ks_train(&in, &o, &cut, &err), 0);
+    tkit_train(&in, &o, &cut);
     assert_true(cut.is_fit_cut && !cut.is_cut);
     assert_int_equal(cut.last.rounds, 1);
     for (uint32_t i = 0; i < o.n_folds; i++)
         assert_int_equal(cut.chosen[i].rounds, 1);
-    for (size_t i = 0; i < c.n_problems; i++)
-        assert_true(cut.has_class_pick[i] == whole.has_class_pick[i]);
-    ks_trained_release(&whole, &tkit_source);
+    for (size_t i = 0; i < k->cells.n_problems; i++)
+        assert_true(cut.has_class_pick[i] == whole->has_class_pick[i]);
     ks_trained_release(&same, &tkit_source);
     ks_trained_release(&cut, &tkit_source);
-    ks_cells_release(&c);
 }
 
 struct counted {
@@ -256,57 +225,50 @@ static void failure_of_a_task_ends_all(void **state)
 /* A model that scores by its first rounds scores as one that was not grown further. */
 static void scores_of_the_first_rounds(void **state)
 {
+    const struct tkit *k = *state;
+    const struct ks_cells *c = &k->cells;
+    const struct ks_fit_input in = tkit_input(c, 1);
     const struct ks_setting *settings;
-    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 1, .seed = 1 };
     struct ks_fit few, many;
     const struct ks_deadline never = { .at_ns = 0 };
     struct ks_featurizer of_few, of_many;
     uint32_t n_few = 3, n_many = 9;
     struct ks_pick picks[TKIT_PROBLEMS];
     float scores[3][TKIT_PROBLEMS * TKIT_INSTANCES];
-    struct ks_cells c;
     struct ks_err err = { 0 };
     bool all[TKIT_PROBLEMS];
 
-    (void)state;
-    tkit_cells(&c);
     memset(all, true, sizeof(all));
-    in.cells = &c;
     ks_settings(&settings);
     assert_int_equal(ks_fit_whole(&few, &in, settings, all, &n_few, &never, &of_few, &err), 0);
     assert_int_equal(ks_fit_whole(&many, &in, settings, all, &n_many, &never, &of_many, &err), 0);
-    assert_int_equal(ks_score_problems(few.booster, &of_few, &c, all, picks, scores[0], &err), 0);
-    assert_int_equal(ks_score_problems(many.booster, &of_many, &c, all, picks, scores[1], &err), 0);
+    assert_int_equal(ks_score_problems(few.booster, &of_few, c, all, picks, scores[0], &err), 0);
+    assert_int_equal(ks_score_problems(many.booster, &of_many, c, all, picks, scores[1], &err), 0);
     ks_booster_score_by(many.booster, 3);
-    assert_int_equal(ks_score_problems(many.booster, &of_many, &c, all, picks, scores[2], &err), 0);
-    assert_memory_equal(scores[0], scores[2], c.n * sizeof(float));
-    assert_true(memcmp(scores[0], scores[1], c.n * sizeof(float)) != 0);
+    assert_int_equal(ks_score_problems(many.booster, &of_many, c, all, picks, scores[2], &err), 0);
+    assert_memory_equal(scores[0], scores[2], c->n * sizeof(float));
+    assert_true(memcmp(scores[0], scores[1], c->n * sizeof(float)) != 0);
     ks_fit_end(&few);
     ks_fit_end(&many);
     tkit_source.release(&of_few);
     tkit_source.release(&of_many);
-    ks_cells_release(&c);
 }
 
 static void it_learns(void **state)
 {
-    struct ks_trained t;
+    const struct tkit *k = *state;
+    const struct ks_trained *t = &k->trained;
+    const struct ks_cells *c = &k->cells;
     struct ks_quality model, fixed;
-    struct ks_cells c;
     struct ks_err err = { 0 };
 
-    (void)state;
-    tkit_cells(&c);
-    tkit_train(&c, 1, &t);
-    assert_int_equal(ks_quality(&c, t.picks[KS_BY_MODEL], TKIT_PROBLEMS, 0, 1, &model, &err), 0);
-    assert_int_equal(ks_quality(&c, t.picks[KS_BY_FIXED], TKIT_PROBLEMS, 0, 1, &fixed, &err), 0);
+    assert_int_equal(ks_quality(c, t->picks[KS_BY_MODEL], TKIT_PROBLEMS, 0, 1, &model, &err), 0);
+    assert_int_equal(ks_quality(c, t->picks[KS_BY_FIXED], TKIT_PROBLEMS, 0, 1, &fixed, &err), 0);
     if (!(model.measured.mean > fixed.measured.mean))
         fail_msg("model %g, best fixed %g", model.measured.mean, fixed.measured.mean);
-    assert_null(t.picks[KS_BY_ANALYTIC]);
-    assert_true(t.has_classes);
-    assert_int_equal(t.n_tried, 2);
-    ks_trained_release(&t, &tkit_source);
-    ks_cells_release(&c);
+    assert_null(t->picks[KS_BY_ANALYTIC]);
+    assert_true(t->has_classes);
+    assert_int_equal(t->n_tried, 2);
 }
 
 /* Inner folds: what a model does on the outer fold never counts for the outer fold. */
@@ -339,14 +301,12 @@ static void trees_grow_with_the_problems(void **state)
                  { 2000, 2000, 100, 100, 0 },    { 3500, 2000, 100, 133, 0 },
                  { 14306, 1500, 108, 84, 1024 }, { 200000, 2000, 334, 418, 2048 },
                  { 1u << 30, 1, 1, 256, 32768 }, { 1u << 10, 1, 1, 1, 8192 } };
+    const struct tkit *k = *state;
     struct ks_train_options sampled = tkit_options;
-    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 2, .seed = 1 };
+    struct ks_fit_input in = tkit_input(&k->cells, 1);
     struct ks_trained t, again;
     struct ks_buf first, second;
-    struct ks_cells c;
-    struct ks_err err = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct ks_tried tried = { .rounds = rows[i].rounds, .depth = 8 };
         const struct ks_tried got = ks_tried_scaled(tried, rows[i].n_problems, rows[i].n_sampled);
@@ -356,11 +316,10 @@ static void trees_grow_with_the_problems(void **state)
             fail_msg("row %zu: %u trees of %u leaves, %u levels", i, got.rounds, got.leaves,
                      got.depth);
     }
-    tkit_cells(&c);
-    in.cells = &c;
+    in.n_threads = 2;
     sampled.search_problems = TKIT_PROBLEMS / 4;
-    if (ks_train(&in, &sampled, &t, &err) < 0 || ks_train(&in, &sampled, &again, &err) < 0)
-        fail_msg("%s", err.text);
+    tkit_train(&in, &sampled, &t);
+    tkit_train(&in, &sampled, &again);
     model_text(&t, &first);
     model_text(&again, &second);
     assert_int_equal(first.len, second.len);
@@ -372,7 +331,6 @@ static void trees_grow_with_the_problems(void **state)
     assert_int_equal(t.fit.setting.leaves, 512);
     assert_int_equal(t.chosen[0].leaves, 512);
     ks_trained_release(&t, &tkit_source);
-    ks_cells_release(&c);
 }
 
 /* Features by which every problem is outside of the range. */
@@ -397,19 +355,16 @@ static int fit_far(void *ctx, const struct ks_cells *c, const bool *is_training,
 static void folds_fall_back(void **state)
 {
     const struct ks_feature_source far = { .fit = fit_far, .release = tkit_source.release };
-    struct ks_fit_input in = { .source = &far, .n_threads = 1, .seed = 1 };
-    struct ks_trained t, inside;
-    struct ks_cells c;
+    const struct tkit *k = *state;
+    struct ks_fit_input in = tkit_input(&k->cells, 1);
+    struct ks_trained t;
     struct ks_err err = { 0 };
 
-    (void)state;
-    tkit_cells(&c);
-    in.cells = &c;
-    tkit_train(&c, 1, &inside);
-    assert_int_equal(inside.n_outside, 0);
-    assert_int_equal(ks_train(&in, &tkit_options, &t, &err), 0);
+    in.source = &far;
+    assert_int_equal(k->trained.n_outside, 0);
+    tkit_train(&in, &tkit_options, &t);
     assert_int_equal(t.n_outside, TKIT_PROBLEMS);
-    assert_memory_equal(t.scores, inside.scores, c.n * sizeof(float));
+    assert_memory_equal(t.scores, k->trained.scores, k->cells.n * sizeof(float));
     for (uint32_t fold = 0; fold < tkit_options.n_folds; fold++) {
         bool is_training[TKIT_PROBLEMS], is_held[TKIT_PROBLEMS];
         struct ks_pick want[TKIT_PROBLEMS];
@@ -420,7 +375,8 @@ static void folds_fall_back(void **state)
             is_held[p] = t.fold[p] == fold;
             is_training[p] = !is_held[p];
         }
-        assert_int_equal(ks_fall_back(&c, &f, is_training, is_held, want, NULL, &n, &err), 0);
+        assert_int_equal(ks_fall_back(&k->cells, &f, is_training, is_held, want, NULL, &n, &err),
+                         0);
         for (size_t p = 0; p < TKIT_PROBLEMS; p++)
             if (is_held[p])
                 assert_int_equal(t.picks[KS_BY_MODEL][p].cell, want[p].cell);
@@ -428,52 +384,42 @@ static void folds_fall_back(void **state)
             assert_true(t.is_outside[p] && !inside.is_outside[p]);
     }
     ks_trained_release(&t, &far);
-    ks_trained_release(&inside, &tkit_source);
-    ks_cells_release(&c);
 }
 
 /* What could not be read back is refused before it is written. */
 static void too_large_a_model_is_refused(void **state)
 {
+    const struct tkit *k = *state;
+    const struct ks_fit_input in = tkit_input(&k->cells, 1);
     struct ks_train_options small = tkit_options;
-    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 1, .seed = 1 };
     struct ks_trained t;
-    struct ks_cells c;
     struct ks_err err = { 0 };
 
-    (void)state;
-    tkit_cells(&c);
-    in.cells = &c;
     small.max_model_bytes = 2000;
     assert_int_equal(ks_train(&in, &small, &t, &err), KS_EINVAL);
     assert_non_null(strstr(err.text, "but a model directory can have 2000: allow fewer with"));
     ks_trained_release(&t, &tkit_source);
-    ks_cells_release(&c);
 }
 
 /* Further trees behind those of a model; of its target only; the same bytes twice; scores of
  * problems that the model has not seen. */
 static void training_continues_a_model(void **state)
 {
+    const struct tkit *k = *state;
     struct ks_train_options of_target = tkit_options;
-    struct ks_fit_input in = { .source = &tkit_source, .n_threads = 1, .seed = 3 };
-    struct ks_trained t, warm, again;
+    struct ks_fit_input in = tkit_input(&k->cells, 3);
+    struct ks_trained warm, again;
     struct ks_buf first, second, third;
     struct ks_forest old = { 0 }, new = { 0 };
-    struct ks_cells c;
     struct ks_err err = { 0 };
 
-    (void)state;
-    tkit_cells(&c);
-    tkit_train(&c, 1, &t);
-    model_text(&t, &first);
+    model_text(&k->trained, &first);
     of_target.has_class_folds = false;
     of_target.has_target = true;
     of_target.target = KS_TARGET_LOG_TIME;
-    in.cells = &c;
     in.start = &first;
-    if (ks_train(&in, &of_target, &warm, &err) < 0 || ks_train(&in, &of_target, &again, &err) < 0)
-        fail_msg("%s", err.text);
+    tkit_train(&in, &of_target, &warm);
+    tkit_train(&in, &of_target, &again);
     model_text(&warm, &second);
     model_text(&again, &third);
     assert_int_equal(second.len, third.len);
@@ -489,10 +435,8 @@ static void training_continues_a_model(void **state)
     ks_forest_release(&new);
     ks_buf_release(&second);
     ks_buf_release(&third);
-    ks_trained_release(&t, &tkit_source);
     ks_trained_release(&warm, &tkit_source);
     ks_trained_release(&again, &tkit_source);
-    ks_cells_release(&c);
     ks_buf_release(&first);
 }
 
@@ -515,5 +459,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, tkit_open, tkit_close);
 }

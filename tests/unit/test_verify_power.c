@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_verify_power.c - a small campaign of bench_verify: correct outputs pass, faults do not */
+/* sanitized: no; what is counted does not depend on it, and test_verify runs the same code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_worker.c - ksweep-worker itself, over its pipes: one good kernel and many bad ones */
 #include "base/clock.h"
+#include "tests/unit/sanitized.h"
 #include "tests/unit/worker_fixture.h"
 
 #include <math.h>
@@ -356,12 +357,7 @@ static void test_verification_can_be_off(void **state)
     child_end(&c, KS_WORKER_EXIT_OK);
 }
 
-/* The chunks are laid out for the C library's allocator, not for a sanitizer's. */
-#if defined(KSWEEP_SANITIZED)
-static const bool has_plain_malloc = false;
-#else
-static const bool has_plain_malloc = true;
-#endif
+static const char own_allocator[] = "the sentinel's chunks are those of the C library's allocator";
 
 static void test_sentinel_convicts(void **state)
 {
@@ -370,8 +366,7 @@ static void test_sentinel_convicts(void **state)
     struct ks_ready ready;
     struct child c;
 
-    if (!has_plain_malloc)
-        skip();
+    skip_if_sanitized(own_allocator);
     s.is_sentinel = 1;
     child_start(&c, -1);
     child_setup(&c, &s, &ready);
@@ -396,8 +391,7 @@ static void test_sentinel_without_memory(void **state)
     struct rlimit none = { 1, RLIM_INFINITY };
     struct child c;
 
-    if (!has_plain_malloc)
-        skip();
+    skip_if_sanitized(own_allocator);
     s.is_sentinel = 1;
     child_start(&c, -1);
     child_setup(&c, &s, &ready);

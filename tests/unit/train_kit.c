@@ -102,13 +102,40 @@ const struct ks_train_options tkit_options = {
     .n_folds = 3, .n_settings = 2, .max_rounds = 12, .patience = 12, .has_class_folds = true
 };
 
-void tkit_train(const struct ks_cells *c, uint64_t seed, struct ks_trained *t)
+struct ks_fit_input tkit_input(const struct ks_cells *c, uint64_t seed)
 {
-    const struct ks_fit_input in = {
-        .cells = c, .source = &tkit_source, .n_threads = 1, .seed = seed
-    };
+    return (
+        struct ks_fit_input){ .cells = c, .source = &tkit_source, .n_threads = 1, .seed = seed };
+}
+
+void tkit_train(const struct ks_fit_input *in, const struct ks_train_options *o,
+                struct ks_trained *t)
+{
     struct ks_err err = { 0 };
 
-    if (ks_train(&in, &tkit_options, t, &err) < 0)
+    if (ks_train(in, o, t, &err) < 0)
         fail_msg("%s", err.text);
+}
+
+int tkit_open(void **state)
+{
+    struct tkit *k = calloc(1, sizeof(*k));
+    struct ks_fit_input in;
+
+    assert_non_null(k);
+    tkit_cells(&k->cells);
+    in = tkit_input(&k->cells, 1);
+    tkit_train(&in, &tkit_options, &k->trained);
+    *state = k;
+    return 0;
+}
+
+int tkit_close(void **state)
+{
+    struct tkit *k = *state;
+
+    ks_trained_release(&k->trained, &tkit_source);
+    ks_cells_release(&k->cells);
+    free(k);
+    return 0;
 }
