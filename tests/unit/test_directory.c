@@ -129,8 +129,8 @@ static void test_hosts_lost_in_all_lives(void **state)
     kit_dir_remove(&dir);
 }
 
-/* A resume begins anew only where a run may have been killed before it measured: it must not replace
- * the results of a lost journal, or files of somebody else. */
+/* A resume begins anew only where a run may have been killed before it measured: it must not
+ * replace the results of a lost journal, or files of somebody else. */
 static void test_resume_of_no_journal(void **state)
 {
     (void)state;
