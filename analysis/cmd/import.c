@@ -27,6 +27,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "FILE",
+      .is_output = true,
       .help = "results file (HDF5) to write; required" },
     { .name = "from",
       .type = KS_OPT_ENUM,

@@ -90,7 +90,9 @@ struct ks_summary {
     size_t n_ranks;
     double median_worst_over_best;       /* over problems with two ok codes or more */
     uint32_t n_winners;                  /* instances that are best somewhere, untied */
-    uint32_t n_codes;                    /* distinct code_ids among ok rows */
+    uint32_t n_codes;                    /* distinct code_ids among ok rows, each instance whose
+                                            code is not known as one */
+    uint32_t n_codes_unknown;            /* of them: such instances */
     const struct ks_instance_ref *fixed; /* ok everywhere and best on (geometric) average, of equal
                                             ones the first in the configs; or NULL */
     double fixed_share;                  /* its speed relative to the best of each problem */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define PARAMETERS_MOST 64
+#define FAILED_MS       1e20 /* the time of what failed, in versions before named failures */
 
 struct cache {
     struct ks_tuner t;
@@ -114,6 +115,12 @@ static int read_time(const struct ks_json *doc, double *time_out, uint32_t *outc
     rc = ks_node_real(doc, n, time_out, err);
     if (rc == 0 && *time_out < 0)
         rc = ks_node_fail(doc, n, err, "a negative time");
+    if (rc == 0 && *time_out >= FAILED_MS) {
+        *outcome_out = KS_O_LAUNCH_FAILED;
+        *reason_out = "failed: a time of 1e20";
+        *time_out = KS_MISSING;
+        return 0;
+    }
     *time_out *= 1e6;
     return rc;
 }

@@ -22,7 +22,8 @@ struct ks_summarizer {
     struct instance *instances; /* [n_instances] sorted by id */
     size_t n_instances;
     uint64_t *cells_of_device; /* [n_devices] */
-    bool *has_code;            /* [n_instances of the tables + 1] by code_group */
+    bool *has_code;            /* [2 n_instances of the tables + 1] by code_group; behind these the
+                                  instances whose code is not known */
     struct ks_join join;       /* of the present problem */
     size_t n_with_ok;          /* problems with an ok instance */
     size_t cap_problems;
@@ -53,7 +54,7 @@ static int list_instances(struct ks_summarizer *c, struct ks_err *err)
 
     c->instances = calloc(n + 1u, sizeof(*c->instances));
     c->cells_of_device = calloc(c->tables->n_devices + 1u, sizeof(uint64_t));
-    c->has_code = calloc(n + 1u, sizeof(*c->has_code));
+    c->has_code = calloc(2 * (size_t)n + 1, sizeof(*c->has_code));
     if (!c->instances || !c->cells_of_device || !c->has_code)
         return ks_fail(err, KS_ENOMEM, "out of memory");
     for (uint32_t i = 0; i < n; i++)
@@ -179,12 +180,19 @@ static double find_best(struct ks_summarizer *c, struct ks_best *b, const struct
     return best->stats.median;
 }
 
-static void count_code(struct ks_summarizer *c, const struct ks_instance_ref *kernel)
+/* What ksweep did not build, such as an imported row, has no known code: each instance is one. */
+static void count_code(struct ks_summarizer *c, uint32_t row)
 {
-    if (!kernel || kernel->code_group >= c->tables->n_instances)
+    const struct ks_instance_ref *kernel = ks_tables_instance(c->tables, row);
+    const uint32_t n = c->tables->n_instances;
+    bool *has;
+
+    if (!kernel)
         return;
-    c->s.n_codes += !c->has_code[kernel->code_group];
-    c->has_code[kernel->code_group] = true;
+    has = &c->has_code[kernel->code_group < n ? kernel->code_group : n + (size_t)row];
+    c->s.n_codes += !*has;
+    c->s.n_codes_unknown += !*has && kernel->code_group >= n;
+    *has = true;
 }
 
 static void count_row(struct ks_summarizer *c, const struct ks_obs *row)
@@ -196,7 +204,7 @@ static void count_row(struct ks_summarizer *c, const struct ks_obs *row)
     if (row->device < c->tables->n_devices)
         c->cells_of_device[row->device]++;
     if (ks_is_usable(row))
-        count_code(c, ks_tables_instance(c->tables, row->kernel));
+        count_code(c, row->kernel);
 }
 
 static void init_best(struct ks_best *b, size_t n_rows)

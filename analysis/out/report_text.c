@@ -82,9 +82,10 @@ static void print_summary(const struct ks_summary *s, unsigned width, struct ks_
 
     ks_buf_printf(b, "\ngain from choosing an instance per problem\n");
     snprintf(text, sizeof(text),
-             "%" PRIu32 " kernels with different machine code ran correctly; %" PRIu32
+             "%" PRIu32 " kernels%s ran correctly; %" PRIu32
              " of them %s the best of a problem without a tie.",
-             s->n_codes, s->n_winners, s->n_winners == 1 ? "is" : "are");
+             s->n_codes, s->n_codes_unknown ? "" : " with different machine code", s->n_winners,
+             s->n_winners == 1 ? "is" : "are");
     put_sentence(text, width, b);
     if (s->median_worst_over_best > 0) {
         snprintf(text, sizeof(text),

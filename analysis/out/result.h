@@ -18,7 +18,8 @@ struct ks_result {
 #define KS_OPT_RESULT(at)                                                                          \
     {                                                                                              \
         .name = "output", .letter = 'o', .type = KS_OPT_STR, .offset = (at), .arg = "FILE",        \
-        .help = "write to this file instead of standard output; it is complete or not written"     \
+        .help = "write to this file instead of standard output; it is complete or not written",    \
+        .is_output = true                                                                          \
     }
 
 /* file NULL or "-": standard output. KS_EINVAL, KS_ENOENT, KS_EIO. o is initialised either way. */

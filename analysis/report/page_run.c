@@ -153,6 +153,7 @@ static void put_outcomes(struct ks_jw *w, const struct ks_summary *s)
     ks_jw_u64(w, "dropped", s->n_dropped);
     ks_jw_u64(w, "contaminated", s->n_contaminated);
     ks_jw_u64(w, "codes", s->n_codes);
+    ks_jw_u64(w, "codes_unknown", s->n_codes_unknown);
     ks_jw_u64(w, "winners", s->n_winners);
     ks_page_real(w, "median_wb", s->median_worst_over_best);
     ks_jw_str(w, "fixed", s->fixed ? s->fixed->name : NULL);

@@ -81,7 +81,7 @@ function overview() {
     [models.join(", "), plural(A.n_devices, "rank") + (A.devices.length < A.n_devices ? "" : " on " + plural(hosts.size, "host")), when(run.began), run.version && "ksweep " + run.version].filter(Boolean).join(" \u00b7 ")));
   const tile = (value, text) => h("div", { class: "tile" }, h("b", null, value), h("span", null, text));
   main.append(h("div", { class: "tiles" }, tile(count(A.problems), A.problems === 1 ? "problem" : "problems"),
-    tile(count(data.n_instances), "instances, " + count(A.codes) + " working codes"),
+    tile(count(data.n_instances), "instances, " + count(A.codes) + (A.codes_unknown ? " working" : " working codes")),
     tile(count(A.cells), "cells" + (A.pending ? ", " + count(A.pending) + " pending" : "")),
     tile(count(timed), "timed and verified"), tile(count(look), look === 1 ? "cell needs a look" : "cells need a look"),
     A.fixed_share && tile(digits(1 / A.fixed_share, 3) + "\u00d7", "speedup from choosing per problem")));

@@ -185,6 +185,23 @@ static int check_operands(const struct ks_call *call, struct ks_err *err)
                    c->usage);
 }
 
+/* What a command reads must not be what it replaces. */
+static int check_outputs(const struct ks_call *call, struct ks_err *err)
+{
+    for (const struct ks_opt *o = call->command->opts; o && o->name; o++) {
+        const char *path = NULL;
+
+        if (o->is_output)
+            memcpy(&path, (const char *)call->cfg + o->offset, sizeof(path));
+        for (int i = 0; path && i < call->n_operands; i++)
+            if (ks_path_is_same(path, call->operands[i]))
+                return ks_fail(err, KS_EINVAL,
+                               "--%s: '%s' is also an input: choose another output file", o->name,
+                               path);
+    }
+    return 0;
+}
+
 static int parse(struct ks_call *call, int argc, char **argv, struct ks_err *err)
 {
     static const struct ks_opt none[] = { KS_OPT_END };
@@ -200,7 +217,9 @@ static int parse(struct ks_call *call, int argc, char **argv, struct ks_err *err
     if (rc == 0)
         rc = ks_opt_argv(opts, call->cfg, argc, argv, call->operands, &call->n_operands, &is_help,
                          err);
-    return rc == 0 ? check_operands(call, err) : rc;
+    if (rc == 0)
+        rc = check_operands(call, err);
+    return rc == 0 ? check_outputs(call, err) : rc;
 }
 
 static int run(struct ks_call *call, struct ks_err *err)

@@ -56,6 +56,7 @@ int ks_write_all(int fd, const void *bytes, size_t n, struct ks_err *err); /* re
 void ks_fd_close(int *fd); /* and forgets it: *fd is -1 afterwards; -1 is fine */
 bool ks_path_exists(const char *path);
 bool ks_path_is_dir(const char *path);
+bool ks_path_is_same(const char *a, const char *b); /* both exist, and are the same, behind links */
 int ks_mkdirs(const char *path, mode_t mode, struct ks_err *err); /* like mkdir -p */
 
 /* Joined path (out may be dir); `name` alone when it is absolute. KS_EINVAL when it does not fit.

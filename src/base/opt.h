@@ -37,6 +37,8 @@ struct ks_opt {
     const char *const *choices; /* NULL-terminated, ENUM only */
     const char *arg;            /* "N", "FILE"; NULL for BOOL */
     const char *help;
+    bool is_output; /* STR: a file that the command writes, and that must not be one of its operands
+                     */
 };
 
 #define KS_OPT_END                                                                                 \

@@ -22,6 +22,13 @@ bool ks_path_is_dir(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+bool ks_path_is_same(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
+
 static int make_dir(const char *path, mode_t mode, struct ks_err *err)
 {
     /* Whoever made it first is welcome: several ranks may create one tree together. */

@@ -83,6 +83,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(manifest),
       .arg = "FILE",
+      .is_output = true,
       .help = "write the build result of every instance to FILE: CSV if its name ends in .csv, "
               "else JSON" },
     { .name = "cache",

@@ -17,6 +17,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = offsetof(struct config, file),
       .arg = "FILE",
+      .is_output = true,
       .help = "HDF5 file to write; default DIR/results.h5, with several directories ./results.h5" },
     KS_OPT_END
 };
@@ -69,6 +70,23 @@ static int print_runs(const char *file, struct ks_err *err)
     return 0;
 }
 
+/* The results may replace an older file, but no segment of a journal. */
+static int check_place(const char *file, const char *const *dirs, size_t n, struct ks_err *err)
+{
+    char place[1100], journal[1100];
+    int rc = 0;
+
+    ks_path_dir(place, sizeof(place), file);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        rc = ks_path_join(journal, sizeof(journal), dirs[i], "journal", err);
+        if (rc == 0 && ks_path_is_same(place, journal))
+            rc = ks_fail(err, KS_EINVAL,
+                         "'%s' would be in the journal of '%s': choose another file with -o", file,
+                         dirs[i]);
+    }
+    return rc;
+}
+
 static int gather(struct ks_call *call, struct ks_err *err)
 {
     const struct ks_cmd_env *env = call->env;
@@ -82,6 +100,8 @@ static int gather(struct ks_call *call, struct ks_err *err)
     if (!c->file)
         rc = ks_path_join(beside, sizeof(beside), n > 1 ? "." : call->operands[0], "results.h5",
                           err);
+    if (rc == 0)
+        rc = check_place(file, call->operands, n, err);
     if (rc == 0)
         rc = ks_store_gather(call->operands, n, file, NULL, &totals, err);
     if (rc < 0)

@@ -63,6 +63,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(export),
       .arg = "FILE",
+      .is_output = true,
       .help = "write all instances with all their traits" },
     { .name = "format",
       .type = KS_OPT_ENUM,

@@ -111,6 +111,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(export_grid),
       .arg = "FILE",
+      .is_output = true,
       .help = "only write the resolved grid to FILE, for hosts without JSON (docs/grid-file.md)" },
     { .name = "json",
       .type = KS_OPT_BOOL,

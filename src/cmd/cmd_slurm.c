@@ -63,6 +63,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(script),
       .arg = "FILE",
+      .is_output = true,
       .help = "write the script to FILE instead of standard output" },
     { .name = "partition",
       .type = KS_OPT_STR,

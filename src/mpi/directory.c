@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/opt.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,6 +102,40 @@ static uint64_t count_missing(const struct ks_directory *d, struct ks_buf *names
     return n;
 }
 
+/* Is there anything but hidden files? */
+static bool holds_files(const char *path)
+{
+    DIR *dir = opendir(path);
+    bool is_found = false;
+    for (struct dirent *e; dir && !is_found && (e = readdir(dir));)
+        is_found = e->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return is_found;
+}
+
+/* A journal without a job: killed before anything was measured, or lost since, or this never was a
+ * run. In the last two cases a new run would replace files that it did not write. */
+static int check_unused(const struct ks_directory *d, struct ks_err *err)
+{
+    char results[1100];
+    int rc = ks_path_join(results, sizeof(results), d->path, "results.h5", err);
+    if (rc < 0)
+        return rc;
+    if (ks_path_exists(results))
+        return ks_fail(err, KS_EINVAL,
+                       "'%s' holds results.h5, but no journal of its measurements, so they cannot "
+                       "be resumed and would be replaced: choose another directory with --out, or "
+                       "move results.h5 away",
+                       d->path);
+    if (!ks_path_is_dir(d->journal_dir) && holds_files(d->path))
+        return ks_fail(err, KS_EINVAL,
+                       "'%s' is not the directory of a run, so there is nothing to resume: check "
+                       "--out",
+                       d->path);
+    return 0;
+}
+
 /* The journal's job against this one. */
 static int check_same_job(struct ks_directory *d, const struct ks_run_options *o,
                           struct ks_err *err)
@@ -110,7 +145,7 @@ static int check_same_job(struct ks_directory *d, const struct ks_run_options *o
     struct ks_job old = { .n_kernels = 0 };
     struct ks_buf fatal;
     if (!was)
-        return 0; /* killed before its job was on disk: nothing was measured */
+        return check_unused(d, err);
     ks_buf_init(&fatal);
     int rc = ks_job_parse_resolved(text, strlen(text), "job in the journal", &old, err);
     int n_fatal = rc < 0 ? 0 : ks_job_diff(&old, &d->grid->job, &fatal, &d->changes);
@@ -164,8 +199,8 @@ static int read_old(struct ks_directory *d, const struct ks_run_options *o, stru
     int rc = ks_ledger_create(&d->ledger, err);
     if (rc == 0)
         rc = ks_journal_read(d->journal_dir, take_old, count_damage, d, NULL, err);
-    if (rc == KS_ENOENT) /* killed before its first segment */
-        return 0;
+    if (rc == KS_ENOENT) /* no segment */
+        return check_unused(d, err);
     if (rc == 0 && d->n_bad)
         ks_logf(d->log, KS_WARN, "%s: %llu frames could not be read", d->journal_dir,
                 (unsigned long long)d->n_bad);

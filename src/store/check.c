@@ -481,7 +481,7 @@ static int check_both(struct check *c, const char *dir, struct ks_err *err)
     }
     if (rc == 0 && all_have_journals(&runs))
         rc = check_journals(c, &runs, err);
-    else if (rc == 0)
+    else if (rc == 0 && c->file >= 0)
         note(c->out, "%s: not compared, because the journals it was gathered from are missing",
              c->path);
     ks_list_release(&runs);

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -20,18 +19,10 @@ struct ks_trace_output {
     size_t n;
 };
 
-static bool is_same(const char *path, const char *input)
-{
-    struct stat a, b;
-    const int rc = strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &b) : stat(input, &b);
-
-    return rc == 0 && stat(path, &a) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 int ks_trace_output_check(const char *path, const char *const *inputs, size_t n, struct ks_err *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (is_same(path, inputs[i]))
+        if (ks_path_is_same(path, strcmp(inputs[i], "-") == 0 ? "/dev/stdin" : inputs[i]))
             return ks_fail(err, KS_EINVAL, "'%s' is also an input: choose another output file",
                            path);
     return 0;

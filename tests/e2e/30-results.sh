@@ -133,6 +133,7 @@ like "$(cat ck.out)" '^fine [0-9]+$' "idx by first appearance, latency the media
 ok "another run of the same grid" make_journal c 12 30 15 0 8
 rc_is 0 "gather both" ksweep gather a c -o both.h5
 like "$(cat out)" '703 of 720 cells.*; 2 runs' "the union"
+rc_is 2 "a segment of a journal is no output" ksweep gather a -o a/journal/0001.ksj
 rc_is 2 "the same run twice is refused" ksweep gather a a -o twice.h5
 like "$(cat err)" 'contain the same run [0-9a-f]{32}: give only the one with more records' "and named"
 not_ok "nothing was written" test -e twice.h5

@@ -88,6 +88,7 @@ validate, a newer schema|newer.h5.*schema 2.0|validate m newer.h5
 validate, a newer ceiling|newer.h5.*schema 2.0|validate m run2/results.h5 --ceiling newer.h5
 train, one without times over rounds|old.h5 has schema 1.4, run1/results.h5 has 1.[0-9]+: .*allow it with --mixed|train run1/results.h5 old.h5 -o dirt
 ROWS
+    unlike "$(ksweep check newer.h5)" 'journals .* are missing' "check of a newer schema says nothing of journals"
     ksweep-analyze validate m next.h5 --threads 1 >out 2>err
     ok "a newer schema of the same kind is read" test $? -le 1
     # Schema 1.7 added clock_timed_mhz.

@@ -53,6 +53,7 @@ rc_is 0 "T4" ksweep-analyze import convolution_milo_MI250X_T4.json -o t4.h5
 like "$(cat err)" 't4, 4362 lists, 4362 rows' "every result"
 like "$(cat err)" '1 unit of time misspelled' "miliseconds"
 rc_is 0 "a cache of Kernel Tuner" ksweep-analyze import convolution_milo_MI250X_ktcache.json -o cache.h5
+like "$(ksweep-analyze report cache.h5)" '^  4362 kernels ran correctly; ' "kernels whose code is not known are counted"
 check fdb mi300x.h5 gfx942130.HIP.fdb.txt t4 t4.h5 convolution_milo_MI250X_T4.json \
     fdb mi50.h5 "$data/miopen_fdb/gfx906_60_head200_oldformat.fdb.txt" \
     cache cache.h5 convolution_milo_MI250X_ktcache.json

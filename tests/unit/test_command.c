@@ -34,7 +34,8 @@ static const struct ks_opt opts[] = { { .name = "jobs",
                                         .type = KS_OPT_STR,
                                         .offset = offsetof(struct config, to),
                                         .arg = "FILE",
-                                        .help = "where to" },
+                                        .help = "where to",
+                                        .is_output = true },
                                       { .name = "without",
                                         .type = KS_OPT_LIST,
                                         .offset = offsetof(struct config, without),
@@ -243,6 +244,20 @@ static void every_command_line_has_its_end(void **state)
     }
 }
 
+static void an_output_is_no_input(void **state)
+{
+    const struct result *r =
+        call(&tool, (const char *const[]){ "make", "/tmp", "--to", "/tmp/../tmp", NULL });
+
+    (void)state;
+    assert_int_equal(r->status, 2);
+    assert_string_equal(seen.steps, "");
+    assert_string_equal(r->err, "tool make: --to: '/tmp/../tmp' is also an input: choose another "
+                                "output file\n");
+    r = call(&tool, (const char *const[]){ "make", "/tmp", "--to", "/", NULL });
+    assert_int_equal(r->status, 0);
+}
+
 static void what_cannot_be_opened_does_not_run(void **state)
 {
     struct result *r;
@@ -372,6 +387,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_command_line_has_its_end),
+        cmocka_unit_test(an_output_is_no_input),
         cmocka_unit_test(what_cannot_be_opened_does_not_run),
         cmocka_unit_test(a_program_without_subcommands),
         cmocka_unit_test(results_that_cannot_be_written_are_no_success),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_directory.c - DIR of a run; tests/e2e/41-resume.sh and 62-durable.sh have the rest */
+#include "base/file.h"
 #include "mpi/directory.h"
 
 #include "agent_kit.h"
@@ -128,6 +129,41 @@ static void test_hosts_lost_in_all_lives(void **state)
     kit_dir_remove(&dir);
 }
 
+/* A resume begins anew only where a run may have been killed before it measured: it must not
+ * replace the results of a lost journal, or files of somebody else. */
+static void test_resume_of_no_journal(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file; /* of the directory; NULL: it is empty */
+        bool has_journal; /* a directory without a segment */
+        int rc;
+        const char *text;
+    } rows[] = { { NULL, false, 0, "" },
+                 { NULL, true, 0, "" },
+                 { "status.json", true, 0, "" }, /* a resume of it was refused */
+                 { "job.json", false, KS_EINVAL, "is not the directory of a run" },
+                 { "results.h5", false, KS_EINVAL, "holds results.h5, but no journal" },
+                 { "results.h5", true, KS_EINVAL, "holds results.h5, but no journal" } };
+    struct ks_grid *grid = kit_grid("ok_a ok_b", 1);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct kit_dir dir;
+        struct ks_err err = { 0 };
+        char path[300];
+        kit_dir_make(&dir);
+        struct ks_run_options o = { .dir = dir.root, .resume = true };
+        if (rows[i].has_journal)
+            assert_int_equal(ks_mkdirs(dir.journal, 0777, NULL), 0);
+        snprintf(path, sizeof(path), "%s/%s", dir.root, rows[i].file ? rows[i].file : "");
+        if (rows[i].file)
+            assert_int_equal(ks_file_replace(path, "x", 1, NULL), 0);
+        assert_int_equal(ks_directory_check(&o, grid, &err), rows[i].rc);
+        assert_non_null(strstr(err.text, rows[i].text));
+        kit_dir_remove(&dir);
+    }
+    kit_grid_free(grid);
+}
+
 static void load_job(const char *dir, struct ks_grid *out)
 {
     char path[300];
@@ -188,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_signs_of_life),
         cmocka_unit_test(test_names_of_many_problems),
         cmocka_unit_test(test_hosts_lost_in_all_lives),
+        cmocka_unit_test(test_resume_of_no_journal),
         cmocka_unit_test(test_another_protocol),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

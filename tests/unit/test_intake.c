@@ -161,6 +161,10 @@ static const struct expected files[] = {
     { "conv_A100.json", CACHE ENTRY("1", "1, 2, 4") ",\n" FAILED("2") "}\n}\n", &ks_intake_kernel_tuner,
       { .n_lists = 2, .n_rows = 2, .n_stored = 2, .n_failed = 1 }, { 2e6, -1 }, { 1, 7 }, { IMPORTED, MARKED(KS_FL_UNCONFIRMED) },
       "1,3", "tool=kernel_tuner kernel=conv size=4096x4096", 3 },
+    /* an older version's failure */
+    { "conv_A100.json", CACHE ENTRY("1", "1, 2, 4") ",\n\"2,3\": {\"x\": 2, \"y\": 3, \"time\": 1e20}}\n}\n", &ks_intake_kernel_tuner,
+      { .n_lists = 2, .n_rows = 2, .n_stored = 2, .n_failed = 1 }, { 2e6, -1 }, { 1, 10 }, { IMPORTED, MARKED(KS_FL_UNCONFIRMED) },
+      "1,3", "tool=kernel_tuner kernel=conv size=4096x4096", 3 },
     /* a session that runs, and one that was killed */
     { "conv_A100.json", CACHE ENTRY("1", "1, 2, 4") ",\n", &ks_intake_kernel_tuner, { .n_lists = 1, .n_rows = 1, .n_stored = 1 }, { 2e6 },
       { 1 }, { IMPORTED }, "1,3", "kernel=conv", 3 },
