@@ -19,11 +19,12 @@
  * of a class is read from its 90 % quantile. Moments of logs of cells' variances, as in scatter.h,
  * would take the degrees of freedom from the steadiest cells. The prior counts as 20 differences.
  * With neither sweeps nor rounds it is all there is; it is then smaller in proportion where samples
- * within a round scatter by less than on the machine that it is from. */
+ * within a round scatter by less than on the machine that it is from, and larger where anchors vary
+ * more (scatter.h): what they show is added to all classes alike. */
 #ifndef KS_ANALYSIS_LABEL_ERROR_H
 #define KS_ANALYSIS_LABEL_ERROR_H
 
-#include "analysis/learn/trials.h"
+#include "analysis/learn/scatter.h"
 
 #define KS_LABEL_SWEEPS 16u
 
@@ -42,10 +43,10 @@ struct ks_label_error {             /* of one domain; logs */
     size_t n_rounds, n_sweeps;      /* differences behind it: of rounds, of sweeps */
 };
 
-/* ks_label_error_find() - from all contests of a domain. over: of the trials.
+/* ks_label_error_find() - from all contests of a domain. over: of the trials; s: of that domain.
  * Returns 0 or KS_ENOMEM. */
 int ks_label_error_find(const struct ks_trials *t, uint32_t domain, enum ks_over over,
-                        struct ks_label_error *out, struct ks_err *err);
+                        const struct ks_scatter *s, struct ks_label_error *out, struct ks_err *err);
 
 /* The squared scale of a label of n_rounds >= 1 over that of one round. */
 double ks_label_share(uint32_t n_rounds, enum ks_over over);
