@@ -276,6 +276,91 @@ static void fit(struct differences *d, double prior, double freedom, struct ks_l
     }
 }
 
+/* ---- medians ---- */
+
+/* Of n values: how far their median is from their mean, squared, over their variance, and the
+ * variance of the median over that of one value. */
+struct medians {
+    double apart, variance;
+};
+
+/* Of normal values the mean and what is left of the values are independent (Basu 1955). */
+static struct medians of_normal(unsigned n)
+{
+    double variance = ks_over_variance(n, KS_OVER_MEDIAN);
+
+    return (struct medians){ variance - 1.0 / n, variance };
+}
+
+/* Of values that are 0 or 1, one as often as the other, and have a little normal noise: with k ones
+ * of n. It is all that remains where all are alike. */
+static struct medians of_two_states(unsigned n)
+{
+    double chance = pow(0.5, n);
+    struct medians m = { .apart = 2 * chance * of_normal(n).apart };
+
+    for (unsigned k = 0; k <= n; k++) {
+        double median = 2 * k > n ? 1 : 2 * k == n ? 0.5 : 0, mean = (double)k / n;
+
+        m.variance += chance * pow(median - 0.5, 2) / 0.25;
+        if (k > 0 && k < n)
+            m.apart += chance * pow(median - mean, 2) / (mean * (1 - mean) * n / (n - 1));
+        chance *= (double)(n - k) / (k + 1);
+    }
+    return m;
+}
+
+/* t: [n] one instance in as many sweeps, n >= 3. The squared distance of the median of its labels
+ * from their mean over their variance; < 0: they are all alike. */
+static double median_apart(const struct ks_trial *t, size_t n)
+{
+    double x[KS_LABEL_SWEEPS], mean = 0, square = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        x[i] = t[i].label;
+        mean += x[i] / (double)n;
+    }
+    for (size_t i = 0; i < n; i++)
+        square += (x[i] - mean) * (x[i] - mean);
+    if (square <= 0)
+        return -1;
+    return pow(ks_over_rounds(x, n, KS_OVER_MEDIAN, x) - mean, 2) / (square / (double)(n - 1));
+}
+
+/* Between the variances of the median of normal values and of values with two states, as far as
+ * medians are from means. */
+static double median_variance(unsigned n, double apart_sum, size_t n_cells)
+{
+    struct medians normal = of_normal(n), two = of_two_states(n);
+    double apart = (PRIOR_N * normal.apart + apart_sum) / (PRIOR_N + (double)n_cells);
+    double part = (apart - normal.apart) / (two.apart - normal.apart);
+
+    return normal.variance + fmax(fmin(part, 1), 0) * (two.variance - normal.variance);
+}
+
+static void find_medians(const struct ks_trials *t, uint32_t domain, struct ks_label_error *e)
+{
+    double sum[KS_LABEL_SWEEPS] = { 0 }, apart;
+    size_t n_cells[KS_LABEL_SWEEPS] = { 0 };
+
+    for (size_t i = 0; i < t->n_contests; i++) {
+        const struct ks_trial *at = &t->trials[t->contests[i].first];
+
+        for (size_t k = 0, end; t->contests[i].domain == domain && k < t->contests[i].n; k = end) {
+            for (end = k + 1; end < t->contests[i].n && at[end].instance == at[k].instance;)
+                end++;
+            apart = end - k > 2 && end - k <= KS_LABEL_SWEEPS ? median_apart(&at[k], end - k) : -1;
+            if (apart >= 0) {
+                sum[end - k - 1] += apart;
+                n_cells[end - k - 1]++;
+            }
+        }
+    }
+    for (unsigned n = 1; n <= KS_LABEL_SWEEPS; n++)
+        e->median[n - 1] = n > 2 ? median_variance(n, sum[n - 1], n_cells[n - 1])
+                                 : ks_over_variance(n, KS_OVER_MEDIAN);
+}
+
 /* With the own variance of a cell in n sweeps. */
 static double freedom_with(const struct ks_label_error *e, size_t n)
 {
@@ -299,6 +384,7 @@ int ks_label_error_find(const struct ks_trials *t, uint32_t domain, enum ks_over
         fit(&d, prior_scale(t, domain, d.scratch) * sqrt(s->anchors), prior_freedom(s), out);
     for (unsigned n = 1; n <= KS_LABEL_SWEEPS; n++)
         out->t95[n - 1] = ks_student_quantile(0.025, freedom_with(out, n));
+    find_medians(t, domain, out);
     release(&d);
     return is_enough ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", t->n_trials);
 }
@@ -308,6 +394,7 @@ int ks_label_error_find(const struct ks_trials *t, uint32_t domain, enum ks_over
 void ks_label_find(const struct ks_label_error *e, const struct ks_trial *t, size_t n,
                    enum ks_over over, double *scratch, struct ks_label *out)
 {
+    const bool is_known = n <= KS_LABEL_SWEEPS;
     double t95, mean = 0, square = 0, share = 0, over_best = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -322,7 +409,8 @@ void ks_label_find(const struct ks_label_error *e, const struct ks_trial *t, siz
     out->freedom = freedom_with(e, n);
     out->round = (e->freedom * e->round[ks_label_class(over_best)] + OWN_WEIGHT * square / share) /
                  out->freedom;
-    out->variance = out->round * share * ks_over_variance((uint32_t)n, KS_OVER_MEDIAN);
-    t95 = n <= KS_LABEL_SWEEPS ? e->t95[n - 1] : ks_student_quantile(0.025, out->freedom);
+    out->variance =
+        out->round * share * (is_known ? e->median[n - 1] : ks_over_variance(n, KS_OVER_MEDIAN));
+    t95 = is_known ? e->t95[n - 1] : ks_student_quantile(0.025, out->freedom);
     out->half_width = t95 * sqrt(out->variance);
 }

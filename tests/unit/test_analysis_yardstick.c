@@ -235,6 +235,37 @@ static void a_shared_shift_widens_intervals(void **state)
     sweep_kit_close(&k);
 }
 
+/* The median of three sweeps falls into one of two states, in which their mean would not. */
+static void two_states_widen_intervals_of_medians(void **state)
+{
+    static const struct {
+        struct sweep_noise noise;
+        double of_three;
+    } rows[] = { { { .round_sd = 0.02 }, 0.4487 }, { { .round_sd = 0.0001, .state = 0.06 }, 1 } };
+    struct ks_label_error e;
+    struct ks_scatter scatter;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ks_sweeps s;
+        struct ks_trials t;
+        struct sweep_kit k;
+
+        sweep_kit_open(&k, 8, 3, 60, 12);
+        k.noise = rows[i].noise;
+        sweep_kit_trials(&k, &s, &t);
+        assert_int_equal(ks_scatter_find(&t, 0, KS_OVER_MEDIAN, &scatter, NULL), 0);
+        assert_int_equal(ks_label_error_find(&t, 0, KS_OVER_MEDIAN, &scatter, &e, NULL), 0);
+        near(e.median[0], 1, 1e-12);
+        near(e.median[1], 0.5, 1e-12);
+        near(e.median[2], rows[i].of_three, 0.03);
+        near(e.median[3], ks_over_variance(4, KS_OVER_MEDIAN), 1e-12); /* no cell has four */
+        ks_trials_release(&t);
+        ks_sweeps_release(&s);
+        sweep_kit_close(&k);
+    }
+}
+
 static void chances_come_true_in_held_out_sweeps(void **state)
 {
     struct ks_calibration c;
@@ -318,6 +349,7 @@ int main(void)
         cmocka_unit_test(spans_add_up),
         cmocka_unit_test(intervals_hold_what_they_promise),
         cmocka_unit_test(a_shared_shift_widens_intervals),
+        cmocka_unit_test(two_states_widen_intervals_of_medians),
         cmocka_unit_test(chances_come_true_in_held_out_sweeps),
     };
 
