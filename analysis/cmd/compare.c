@@ -47,7 +47,8 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(fail_if),
       .arg = "slower:P%",
-      .help = "exit status 1 if a cell is called SLOWER at a margin of P %" },
+      .help = "exit status 1 if a cell is called SLOWER at a margin of P %, 3 if nothing could be "
+              "decided: no cell is called anything, and in none would a slowdown be found" },
     KS_OPT_STATISTIC(AT(statistic)),
     KS_OPT_OVER(AT(over)),
     KS_OPT_END
@@ -62,6 +63,8 @@ struct answer {
     uint32_t n_a; /* sweeps of side A */
     double limit; /* of --fail-if, as a log; 0: none */
     size_t n_slower;
+    size_t n_blind, n_undecided; /* at that margin */
+    double smallest;             /* likewise: the median */
 };
 
 /* ---- rows ---- */
@@ -229,17 +232,37 @@ static void put_changed(const struct answer *a, uint32_t change, struct ks_buf *
     }
 }
 
+/* Over the cells in which a slowdown can be found; NAN: there are none, or no memory. */
 static double median_smallest(const struct ks_comparison *c)
 {
-    double *x = calloc(c->n_pairs + 1, sizeof(*x)), middle;
+    double *x = calloc(c->n_pairs + 1, sizeof(*x)), middle = NAN;
+    size_t n = 0;
 
-    if (!x)
-        return NAN;
-    for (size_t i = 0; i < c->n_pairs; i++)
-        x[i] = c->pairs[i].smallest;
-    middle = ks_over_rounds(x, c->n_pairs, KS_OVER_MEDIAN, x);
+    for (size_t i = 0; x && i < c->n_pairs; i++)
+        if (isfinite(c->pairs[i].smallest))
+            x[n++] = c->pairs[i].smallest;
+    if (n > 0)
+        middle = expm1(ks_over_rounds(x, n, KS_OVER_MEDIAN, x));
     free(x);
-    return expm1(middle);
+    return middle;
+}
+
+static void put_smallest(size_t n_blind, size_t n_pairs, double smallest, struct ks_buf *to)
+{
+    if (isfinite(smallest))
+        ks_buf_printf(to,
+                      "smallest detectable slowdown of one cell: %.2f %% (median over %zu cells)",
+                      100 * smallest, n_pairs - n_blind);
+    if (n_blind > 0)
+        ks_buf_printf(to, "%sno slowdown of one cell alone can be found in %zu of %zu cells",
+                      n_blind < n_pairs ? "; " : "", n_blind, n_pairs);
+}
+
+static void put_limit(const struct answer *a, struct ks_buf *to)
+{
+    ks_buf_printf(to, "\n--fail-if %s: %zu cells; ", a->config->fail_if, a->n_slower);
+    put_smallest(a->n_blind, a->c->n_pairs, a->smallest, to);
+    ks_buf_printf(to, "\n");
 }
 
 static void put_report(const struct answer *a, struct ks_buf *to)
@@ -257,8 +280,9 @@ static void put_report(const struct answer *a, struct ks_buf *to)
                   100 * a->config->rate);
     for (uint32_t k = 0; k < KS_N_CHANGES; k++)
         ks_buf_printf(to, "%s%zu %s", k ? ", " : "", c->n_change[k], ks_change_names[k]);
-    ks_buf_printf(to, "\nsmallest detectable change: %.2f %% (median over cells)\n",
-                  100 * median_smallest(c));
+    ks_buf_printf(to, "\n");
+    put_smallest(c->n_blind, c->n_pairs, median_smallest(c), to);
+    ks_buf_printf(to, "\n");
     if (c->n_together > 0)
         ks_buf_printf(to,
                       "%zu cells differ, but so do most cells of their problems: that is a change "
@@ -280,7 +304,7 @@ static void put_report(const struct answer *a, struct ks_buf *to)
     put_changed(a, KS_SLOWER, to);
     put_changed(a, KS_FASTER, to);
     if (a->limit > 0)
-        ks_buf_printf(to, "\n--fail-if %s: %zu cells\n", a->config->fail_if, a->n_slower);
+        put_limit(a, to);
 }
 
 static int print(const struct answer *a, struct ks_err *err)
@@ -364,7 +388,12 @@ static int decide(struct ks_comparison *c, struct answer *a, struct ks_err *err)
 
     if (a->limit > 0)
         rc = ks_compare_decide(c, a->limit, a->config->rate, err);
-    a->n_slower = a->limit > 0 && rc == 0 ? c->n_change[KS_SLOWER] : 0;
+    if (a->limit > 0 && rc == 0) {
+        a->n_slower = c->n_change[KS_SLOWER];
+        a->n_blind = c->n_blind;
+        a->n_undecided = c->n_undecided;
+        a->smallest = median_smallest(c);
+    }
     return rc == 0 ? ks_compare_decide(c, log1p(a->config->margin), a->config->rate, err) : rc;
 }
 
@@ -388,6 +417,13 @@ static int compare(const void *cfg, const char *const *operands, int n, struct k
         ks_buf_printf(notes, "ksweep-analyze compare: %zu cells are slower than '%s' allows\n",
                       a.n_slower, a.config->fail_if);
         rc = KS_EXIT_LOOK;
+    } else if (rc == 0 && a.limit > 0 && a.n_undecided == c.n_pairs) {
+        ks_buf_printf(
+            notes,
+            "ksweep-analyze compare: nothing is decided about '%s': all cells are UNSURE, and "
+            "in none would a slowdown be found; give several runs per side, with visits\n",
+            a.config->fail_if);
+        rc = KS_EXIT_INCOMPLETE;
     }
     ks_compare_release(&c);
     ks_input_release(&in);

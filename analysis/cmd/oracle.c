@@ -52,6 +52,7 @@ enum {
     TIME,
     TIME_LO,
     TIME_HI,
+    SOURCE,
     OVER_BEST,
     SD,
     IS_LABEL,
@@ -72,6 +73,7 @@ static const struct ks_rows_column columns[N_COLUMNS] = {
     [TIME] = { "label_time_ns", "ns", KS_DF_F64, KS_AS_F32 },
     [TIME_LO] = { "label_ci95_lo_ns", "ns", KS_DF_F64, KS_AS_F32 },
     [TIME_HI] = { "label_ci95_hi_ns", "ns", KS_DF_F64, KS_AS_F32 },
+    [SOURCE] = { "label_ci95_source", "", KS_DF_TEXT, 0 },
     [OVER_BEST] = { "time_over_best", "1", KS_DF_F64, KS_AS_F32 },
     [SD] = { "relative_sd", "1", KS_DF_F64, KS_AS_F32 },
     [IS_LABEL] = { "is_label", "", KS_DF_I64, KS_AS_NUMBER },
@@ -80,9 +82,21 @@ static const struct ks_rows_column columns[N_COLUMNS] = {
     [REGRET] = { "expected_regret", "1", KS_DF_F64, KS_AS_F32 },
 };
 
-static void put_row(struct ks_rows *r, const struct ks_sweeps *s, const struct ks_answer *a,
-                    const struct ks_chance *c, const struct ks_chance *first, const char *statistic)
+/* What says how wide a label's interval is. */
+static const char *source_of(const struct ks_oracle *o, uint32_t domain)
 {
+    const struct ks_label_error *e = &o->error[domain];
+
+    if (e->n_sweeps + e->n_rounds > 0)
+        return e->n_sweeps > 0 ? "sweeps" : "rounds";
+    return o->scatter[domain].anchors > 1 ? "anchors" : "prior";
+}
+
+static void put_row(struct ks_rows *r, const struct ks_sweeps *s, const struct ks_oracle *o,
+                    const struct ks_answer *a, const struct ks_chance *c, const char *statistic)
+{
+    const struct ks_chance *first = &o->chances[a->first];
+
     ks_rows_next(r);
     ks_rows_i64(r, PROBLEM_ID, (int64_t)s->problems[a->problem].id);
     ks_rows_text(r, PROBLEM, s->problems[a->problem].name);
@@ -95,6 +109,7 @@ static void put_row(struct ks_rows *r, const struct ks_sweeps *s, const struct k
     ks_rows_f64(r, TIME, exp(c->label));
     ks_rows_f64(r, TIME_LO, exp(c->label - c->half_width));
     ks_rows_f64(r, TIME_HI, exp(c->label + c->half_width));
+    ks_rows_text(r, SOURCE, source_of(o, a->domain));
     ks_rows_f64(r, OVER_BEST, exp(c->estimate - first->estimate));
     ks_rows_f64(r, SD, c->sd);
     ks_rows_i64(r, IS_LABEL, c == first);
@@ -111,10 +126,9 @@ static int put_rows(const struct ks_input *in, const struct ks_oracle *o, const 
 
     for (size_t i = 0; rc == 0 && i < o->n_answers; i++) {
         const struct ks_answer *a = &o->answers[i];
-        const struct ks_chance *first = &o->chances[a->first];
 
         for (size_t k = 0; k < a->n; k++)
-            put_row(r, &in->sweeps, a, first + k, first, statistic);
+            put_row(r, &in->sweeps, o, a, &o->chances[a->first + k], statistic);
     }
     if (rc == 0)
         rc = ks_rows_write(r, ks_input_writer(c->format), to, err);
@@ -124,13 +138,19 @@ static int put_rows(const struct ks_input *in, const struct ks_oracle *o, const 
 
 /* ---- report ---- */
 
-static void put_error(const struct ks_label_error *e, struct ks_buf *to)
+static void put_error(const struct ks_oracle *o, uint32_t domain, struct ks_buf *to)
 {
-    char from[96] = "assumed";
+    const struct ks_label_error *e = &o->error[domain];
+    double anchors = o->scatter[domain].anchors;
+    char from[160] = "assumed";
 
     if (e->n_sweeps + e->n_rounds > 0)
         snprintf(from, sizeof(from), "from %zu differences between sweeps, %zu between rounds",
                  e->n_sweeps, e->n_rounds);
+    else if (anchors > 1)
+        snprintf(from, sizeof(from),
+                 "assumed, for a machine on which anchors vary %.1f times as much as usual",
+                 sqrt(anchors));
     ks_buf_printf(
         to,
         "  the time of one round, as measured: %.2f %% near the best, %.2f %%, and %.2f %% "
@@ -150,7 +170,7 @@ static void put_scatter(const struct ks_input *in, const struct ks_oracle *o, ui
                   ": against the others of its problem a time of one round varies by %.2f %% "
                   "between sweeps, a round by %.2f %%\n",
                   100 * sqrt(s->single), 100 * sqrt(s->rounds));
-    put_error(&o->error[domain], to);
+    put_error(o, domain, to);
     if (s->n_rounds <= 0)
         ks_buf_printf(to,
                       "  no cell has several rounds: the variation between rounds is assumed\n");

@@ -57,8 +57,8 @@ struct ks_pair { /* a cell that has a time on both sides; logs */
     double sd, freedom;         /* of the difference without the shared part */
     double shared_sd;           /* of the shared part, as far as sd is without it */
     double square, own_freedom; /* between sweeps of one side */
-    double smallest;            /* |difference| that would be found with a chance of 80 %, by the t
-                                   distribution alone */
+    double smallest; /* a slowdown of this cell alone that would be found with a chance of
+                        80 %; INFINITY: none would */
     double p_changed, p_same;
     uint32_t change; /* enum ks_change */
 };
@@ -69,9 +69,11 @@ struct ks_comparison {
     size_t n_failed[2]; /* of the cells with a time on the other side only: failed on this one */
     size_t n_problems;  /* with a pair */
     size_t n_change[KS_N_CHANGES];
-    size_t n_together; /* cells that were not called only because their problem changed alike */
-    bool is_repeated;  /* a side has several sweeps */
-    bool is_one_class; /* both sides measured on devices of one class */
+    size_t n_blind;     /* cells of which no slowdown would be found, however large */
+    size_t n_undecided; /* UNSURE ones of these */
+    size_t n_together;  /* cells that were not called only because their problem changed alike */
+    bool is_repeated;   /* a side has several sweeps */
+    bool is_one_class;  /* both sides measured on devices of one class */
     bool is_heavy[KS_COMPARE_CLASSES]; /* tails of the noise that a t distribution may understate */
     bool has_few_steps; /* one sweep on both sides, too few visits to tell how often one is late */
     double *late[2]; /* [n_late] of each side, with one sweep on both: absolute differences between

@@ -55,6 +55,7 @@ static void test_pair(const struct ks_comparison *c, struct ks_pair *p)
 struct cuts { /* the largest p values that are rejected; < 0: none */
     double faster, slower, same;
     double found; /* of changes in either direction, by the p values alone */
+    double reach; /* of a slowdown that is added to those that were found */
 };
 struct call { /* a p value of a change that would be rejected */
     double p;
@@ -71,10 +72,11 @@ static int by_p(const void *a, const void *b)
 }
 
 /* Of the calls in one direction, at most as many as those in the other, and one more, may be
- * noise. call: [n] ascending. */
-static double mirror_cut(const struct call *call, size_t n, bool is_slower, double rate)
+ * noise. call: [n] ascending; more: calls in this direction that would come before them. */
+static double mirror_cut(const struct call *call, size_t n, bool is_slower, double rate,
+                         size_t more)
 {
-    size_t this = 0, other = 0;
+    size_t this = more, other = 0;
     double cut = -1;
 
     for (size_t i = 0; i < n; i++) {
@@ -127,15 +129,53 @@ static uint32_t change_of(const struct ks_pair *p, const struct cuts *cut)
     return p->p_same <= cut->same ? KS_SAME : KS_UNSURE;
 }
 
-/* reach: what a p value must be at most. */
-static void set_verdict(struct ks_comparison *c, struct ks_pair *p, const struct cuts *cut,
-                        double reach)
+/* The least x by which values of n_rounds are late in at most a share `reach` of cases. */
+static double least_late(const struct ks_comparison *c, uint32_t n_rounds, double reach)
 {
+    double lo = 0, hi = 0;
+
+    for (uint32_t side = 0; side < 2; side++)
+        if (c->n_late[side] > 0) /* of two rounds half of the step counts */
+            hi = fmax(hi, 1.01 * c->late[side][c->n_late[side] - 1]);
+    if (ks_compare_late(c, 0, n_rounds) <= reach)
+        return 0;
+    if (ks_compare_late(c, hi, n_rounds) > reach)
+        return INFINITY;
+    for (int i = 0; i < 40; i++) {
+        double mid = (lo + hi) / 2;
+
+        if (ks_compare_late(c, mid, n_rounds) > reach)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return hi;
+}
+
+/* A slowdown whose difference would reach p values of at most `reach` in 80 % of cases. What the
+ * problem shares hides it as far as it is in the other direction. */
+static double smallest_of(const struct ks_comparison *c, const struct ks_pair *p, double reach)
+{
+    double above;
+
+    if (reach <= 0)
+        return INFINITY;
+    above = fmax(p->sd * ks_student_quantile(reach, p->freedom), least_late(c, p->n_rounds, reach));
+    return c->margin + above + p->sd * ks_student_quantile(1 - POWER, p->freedom) +
+           fmax(-p->shared, 0);
+}
+
+static void set_verdict(struct ks_comparison *c, struct ks_pair *p, const struct cuts *cut,
+                        double alone)
+{
+    double reach = fmax(cut->found, alone);
+
     p->change = change_of(p, cut);
     c->n_change[p->change]++;
     c->n_together += p->p_changed > reach && p_of(c, p, fabs(p->difference)) <= reach;
-    p->smallest = c->margin + p->sd * (ks_student_quantile(reach, p->freedom) +
-                                       ks_student_quantile(1 - POWER, p->freedom));
+    p->smallest = smallest_of(c, p, cut->reach);
+    c->n_blind += isinf(p->smallest) != 0;
+    c->n_undecided += isinf(p->smallest) && p->change == KS_UNSURE;
 }
 
 /* share: the rate of one class. */
@@ -148,14 +188,16 @@ static void decide_class(struct ks_comparison *c, uint32_t class, double rate, d
     (void)list_p(c, class, true, scratch);
     cut.same = ks_false_discovery_cut(scratch, n, share);
     cut.faster = cut.slower = cut.found;
+    cut.reach = fmax(cut.found, share / (double)n);
     if (c->is_heavy[class] || c->has_few_steps) {
         n_calls = list_calls(c, class, cut.found, call);
-        cut.faster = mirror_cut(call, n_calls, false, rate);
-        cut.slower = mirror_cut(call, n_calls, true, rate);
+        cut.faster = mirror_cut(call, n_calls, false, rate, 0);
+        cut.slower = mirror_cut(call, n_calls, true, rate, 0);
+        cut.reach = mirror_cut(call, n_calls, true, rate, 1);
     }
     for (size_t i = 0; i < c->n_pairs; i++)
         if (ks_compare_class(&c->pairs[i]) == class) /* share / n: of a cell that is found alone */
-            set_verdict(c, &c->pairs[i], &cut, fmax(cut.found, share / (double)n));
+            set_verdict(c, &c->pairs[i], &cut, share / (double)n);
 }
 
 /* At least 1. */
@@ -181,7 +223,7 @@ int ks_compare_decide(struct ks_comparison *c, double margin, double rate, struc
         scratch && call ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", c->n_pairs);
 
     c->margin = margin;
-    c->n_together = 0;
+    c->n_together = c->n_blind = c->n_undecided = 0;
     for (uint32_t k = 0; k < KS_N_CHANGES; k++)
         c->n_change[k] = 0;
     for (size_t i = 0; rc == 0 && i < c->n_pairs; i++)

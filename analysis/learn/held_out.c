@@ -38,8 +38,13 @@ static int alone_make(const struct ks_sweeps *s, uint32_t mask, unsigned statist
     out->error = calloc(s->n_domains + 1u, sizeof(*out->error));
     if (!out->error)
         rc = ks_fail(err, KS_ENOMEM, "out of memory");
-    for (uint32_t d = 0; rc == 0 && d < s->n_domains; d++)
-        rc = ks_label_error_find(&out->t, d, over, &out->error[d], err);
+    for (uint32_t d = 0; rc == 0 && d < s->n_domains; d++) {
+        struct ks_scatter scatter;
+
+        rc = ks_scatter_find(&out->t, d, over, &scatter, err);
+        if (rc == 0)
+            rc = ks_label_error_find(&out->t, d, over, &scatter, &out->error[d], err);
+    }
     return rc;
 }
 

@@ -19,11 +19,17 @@
  * of a class is read from its 90 % quantile. Moments of logs of cells' variances, as in scatter.h,
  * would take the degrees of freedom from the steadiest cells. The prior counts as 20 differences.
  * With neither sweeps nor rounds it is all there is; it is then smaller in proportion where samples
- * within a round scatter by less than on the machine that it is from. */
+ * within a round scatter by less than on the machine that it is from, and larger where anchors vary
+ * more (scatter.h): what they show is added to all classes alike.
+ *
+ * Medians. The variance of the median of n sweeps is that of the median of n normal values, unless
+ * the cells that have n sweeps show otherwise. A cell with a fast and a slow state has a median in
+ * one of them: it varies up to as much as one sweep does. It shows in how far medians are from
+ * means, relative to the cell's own variance, which heavy tails change little. */
 #ifndef KS_ANALYSIS_LABEL_ERROR_H
 #define KS_ANALYSIS_LABEL_ERROR_H
 
-#include "analysis/learn/trials.h"
+#include "analysis/learn/scatter.h"
 
 #define KS_LABEL_SWEEPS 16u
 
@@ -40,12 +46,13 @@ struct ks_label_error {             /* of one domain; logs */
     double freedom;                 /* 1.2 to 100 */
     double t95[KS_LABEL_SWEEPS];    /* P(|T| > t95[n - 1]) = 0.05 for a label of n sweeps */
     size_t n_rounds, n_sweeps;      /* differences behind it: of rounds, of sweeps */
+    double median[KS_LABEL_SWEEPS]; /* variance of the median of n sweeps over that of one */
 };
 
-/* ks_label_error_find() - from all contests of a domain. over: of the trials.
+/* ks_label_error_find() - from all contests of a domain. over: of the trials; s: of that domain.
  * Returns 0 or KS_ENOMEM. */
 int ks_label_error_find(const struct ks_trials *t, uint32_t domain, enum ks_over over,
-                        struct ks_label_error *out, struct ks_err *err);
+                        const struct ks_scatter *s, struct ks_label_error *out, struct ks_err *err);
 
 /* The squared scale of a label of n_rounds >= 1 over that of one round. */
 double ks_label_share(uint32_t n_rounds, enum ks_over over);

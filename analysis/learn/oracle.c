@@ -151,7 +151,7 @@ int ks_oracle_make(const struct ks_trials *t, uint32_t n_domains, enum ks_over o
     for (uint32_t d = 0; rc == 0 && d < n_domains; d++)
         rc = ks_scatter_find(t, d, over, &out->scatter[d], err);
     for (uint32_t d = 0; rc == 0 && d < n_domains; d++)
-        rc = ks_label_error_find(t, d, over, &out->error[d], err);
+        rc = ks_label_error_find(t, d, over, &out->scatter[d], &out->error[d], err);
     for (size_t i = 0; rc == 0 && i < t->n_contests; i++)
         answer(&w, &t->contests[i]);
     if (rc == 0)

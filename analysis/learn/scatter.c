@@ -38,7 +38,9 @@ void ks_scatter_init(enum ks_statistic statistic, struct ks_scatter *out)
     *out = (struct ks_scatter){ .single = PRIOR_SINGLE * times,
                                 .rounds = PRIOR_ROUNDS * times,
                                 .sweeps = PRIOR_SWEEPS * times,
-                                .freedom = PRIOR_FREEDOM };
+                                .freedom = PRIOR_FREEDOM,
+                                .anchors = 1,
+                                .anchors_freedom = PRIOR_FREEDOM };
 }
 
 /* ---- moments of log variances ---- */
@@ -230,6 +232,8 @@ static void expect_noise(const struct work *w, struct ks_scatter *s)
     if (w->moments.n >= FEW_CELLS)
         ks_scatter_fit(w->moments.square, w->moments.freedom, w->moments.n, &scale, &own);
     times = fmax(scale / PRIOR_MOMENTS, 1);
+    s->anchors = times;
+    s->anchors_freedom = own;
     s->rounds *= times;
     s->sweeps *= times;
     s->single *= times;

@@ -24,6 +24,9 @@ struct ks_scatter { /* of one domain; variances of logs, the scale of a typical 
     double freedom;            /* of one cell's variance around these: 2.5 to 100 */
     double n_rounds, n_sweeps; /* degrees of freedom behind `rounds`, behind the other two; 0: the
                                   prior alone */
+    double anchors;            /* their variance within blocks over that of the prior's moments: at
+                                  least 1; and the degrees of freedom of one block's */
+    double anchors_freedom;
 };
 
 /* Standard deviation between sweeps of values by this statistic over that of medians. */

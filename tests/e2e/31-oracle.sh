@@ -93,6 +93,8 @@ like "$(cat out)" '^B / A +1\.[56]' "by a half in all"
 rc_is 1 "--fail-if slower:2%" ksweep-analyze compare --fail-if slower:2% a b c -- d e
 like "$(cat err)" 'cells are slower than' "and says why"
 rc_is 0 "--fail-if slower:200%" ksweep-analyze compare --fail-if slower:200% a b c -- d e
+rc_is 3 "--fail-if of single sweeps without visits" ksweep-analyze compare --fail-if slower:2% a b
+like "$(cat err)" "nothing is decided about 'slower:2%'" "is no pass"
 rc_is 2 "--fail-if without a number" ksweep-analyze compare --fail-if slower a -- b
 rc_is 2 "no separator" ksweep-analyze compare a b c
 rc_is 2 "an empty side" ksweep-analyze compare a --

@@ -92,6 +92,13 @@ static double side_shift(const struct sweep_kit *k, uint32_t sweep, uint32_t pro
     return k->noise.side_sd * sweep_kit_normal(&rng);
 }
 
+static double state_of(struct sweep_kit *k)
+{
+    if (k->noise.state <= 0)
+        return 0;
+    return sweep_kit_uniform(&k->rng) < 0.5 ? k->noise.state : -k->noise.state;
+}
+
 static double stretch_of(const struct sweep_kit *k, uint32_t sweep, uint32_t problem,
                          uint32_t round)
 {
@@ -155,7 +162,8 @@ static void measure_problem(struct sweep_kit *k, struct ks_sweeps *s, uint32_t s
     for (uint32_t i = 0; i < k->n_instances; i++)
         own[i] = loudness(k, sweep) * factor(k, problem, i) * k->noise.sweep_sd *
                      sweep_kit_normal(&k->rng) +
-                 side_shift(k, sweep, problem, i) + (sweep >= k->later_from ? later[i] : 0);
+                 state_of(k) + side_shift(k, sweep, problem, i) +
+                 (sweep >= k->later_from ? later[i] : 0);
     for (uint32_t r = 0; r < k->n_rounds; r++) {
         double common = level + shared + stretch_of(k, sweep, problem, r) +
                         k->noise.common_sd * sweep_kit_normal(&k->rng);

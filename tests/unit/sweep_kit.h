@@ -16,6 +16,7 @@ struct sweep_noise {  /* standard deviations of logs */
     double span;      /* of the middle half of a round's samples */
     double tail;      /* share of values that are late by an exponential of mean tail_mean */
     double tail_mean;
+    double state;    /* an instance in a sweep is in one of two states, this much above or below */
     bool is_classed; /* slow instances are noisier, as label_error.h expects */
     uint32_t
         freedom; /* of the inverse chi-squared distribution of cells' variances; 0: all alike */

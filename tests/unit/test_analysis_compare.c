@@ -243,6 +243,69 @@ static void the_margin_decides(void **state)
     sweep_kit_close(&k);
 }
 
+#define N_PLANTED 4u
+
+/* Of three rounds: without the slowdowns, then with those that were said to be detectable. */
+static size_t found_of_planted(uint64_t seed, uint32_t n_sweeps, const struct sweep_noise *noise)
+{
+    double slowdown[N_PLANTED] = { 0 };
+    size_t found = 0;
+
+    for (int step = 0; step < 2; step++) {
+        struct ks_comparison c;
+        struct ks_sweeps s;
+        struct sweep_kit k;
+
+        sweep_kit_open(&k, seed, 2 * n_sweeps, 30, 20);
+        k.noise = *noise;
+        k.n_rounds = 3;
+        k.contends = 3; /* all of them */
+        k.later_from = n_sweeps;
+        for (size_t i = 0; i < N_PLANTED; i++)
+            k.later[140 * i + seed % 20] = slowdown[i];
+        compare(&k, &s, n_sweeps, 0.01, &c);
+        assert_int_equal(c.n_pairs, 600);
+        for (size_t i = 0; i < N_PLANTED; i++) {
+            const struct ks_pair *p = &c.pairs[140 * i + seed % 20];
+
+            found += slowdown[i] > 0 && p->change == KS_SLOWER;
+            slowdown[i] = p->smallest;
+        }
+        ks_compare_release(&c);
+        ks_sweeps_release(&s);
+        sweep_kit_close(&k);
+    }
+    return found;
+}
+
+/* Slowdowns of the size that a comparison says are found in about 80 % of cases. In each four cells
+ * of 600, of different problems. */
+static void what_is_detectable_is_found(void **state)
+{
+    static const struct sweep_noise late = {
+        .round_sd = 0.005, .sweep_sd = 0.002, .tail = 0.05, .tail_mean = 0.05
+    };
+    static const struct {
+        const char *name;
+        uint32_t n_sweeps; /* of a side */
+        const struct sweep_noise *noise;
+    } rows[] = {
+        { "one even sweep", 1, &even },
+        { "two even sweeps", 2, &even },
+        { "late values", 1, &late },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        size_t found = 0;
+
+        for (uint32_t k = 0; k < 25; k++)
+            found += found_of_planted(900 + k, rows[i].n_sweeps, rows[i].noise);
+        print_message("# %s: %zu of 100 found\n", rows[i].name, found);
+        assert_in_range(found, 70, 95);
+    }
+}
+
 /* Short kernels repeat ten times worse than long ones; each class has its own error. */
 static void short_kernels_do_not_widen_long_ones(void **state)
 {
@@ -381,6 +444,29 @@ static void classes_share_the_rate(void **state)
     assert_int_equal(c.n_change[KS_SLOWER], 1);
 }
 
+/* Without visits fewer than 20 calls in one direction are none. Then a single cell shows nothing;
+ * beside 20 others it does. */
+static void a_cell_alone_is_not_found_without_visits(void **state)
+{
+    struct ks_pair pair[100];
+    struct ks_comparison c = { .pairs = pair, .n_pairs = 100, .has_few_steps = true };
+
+    (void)state;
+    for (uint32_t n_slower = 1; n_slower < 22; n_slower++) {
+        bool is_blind = n_slower < 19; /* one more makes 20 */
+
+        for (uint32_t i = 0; i < 100; i++)
+            pair[i] = (struct ks_pair){
+                .n_rounds = 1, .difference = i < n_slower ? 0.5 : 0, .sd = 0.01, .freedom = 1e3
+            };
+        assert_int_equal(ks_compare_decide(&c, 0.01, 0.05, NULL), 0);
+        assert_int_equal(c.n_change[KS_SLOWER], n_slower < 20 ? 0 : n_slower);
+        assert_int_equal(c.n_blind, is_blind ? 100 : 0);
+        assert_int_equal(c.n_undecided, c.n_blind);
+        assert_true(isinf(pair[99].smallest) == is_blind);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,8 +475,10 @@ int main(void)
         cmocka_unit_test(planted_slowdowns_are_found),
         cmocka_unit_test(cells_of_one_round_do_not_raise_the_bar),
         cmocka_unit_test(classes_share_the_rate),
+        cmocka_unit_test(a_cell_alone_is_not_found_without_visits),
         cmocka_unit_test(a_slower_device_is_slower),
         cmocka_unit_test(the_margin_decides),
+        cmocka_unit_test(what_is_detectable_is_found),
         cmocka_unit_test(short_kernels_do_not_widen_long_ones),
         cmocka_unit_test(winners_and_cells_of_one_side),
         cmocka_unit_test(every_allocation_may_fail),

@@ -158,6 +158,16 @@ static const struct planted {
     { "sweeps", 2, 1, { .round_sd = 0.01, .shared_sd = 0.05, .span = 1 } },
     { "heavy tails", 3, 1, { .round_sd = 0.02, .freedom = 2, .tail = 0.03, .tail_mean = 0.1 } },
     { "drift", 2, 2, { .round_sd = 0.01, .sweep_sd = 0.01, .drift_sd = 0.005 } },
+    /* anchors that move more than the prior's by a factor of 2: all cells do, by as much */
+    { "a noisy machine",
+      1,
+      1,
+      { .round_sd = 0.033,
+        .shared_sd = 0.107,
+        .anchor_sd = 0.05,
+        .is_classed = true,
+        .freedom = 2,
+        .span = 1 } },
 };
 
 static void assert_covered(const char *name, const char *what, const struct ks_coverage *c,
@@ -185,8 +195,9 @@ static void intervals_hold_what_they_promise(void **state)
         sweep_kit_measure(&k, &s);
         assert_int_equal(ks_held_coverage(&s, 0, KS_OVER_MEDIAN, p->n_train, &c, NULL), 0);
         assert_int_equal(c.time[0].n + c.time[1].n + c.time[2].n, 4 * 60 * 12);
-        /* of one sweep the prior says how much noisier slow instances are */
-        assert_covered(p->name, "class", c.class, p->noise.is_classed ? KS_LABEL_CLASSES : 1);
+        /* of one sweep the prior says how much noisier slow instances are; anchors do not */
+        if (p->noise.anchor_sd <= 0)
+            assert_covered(p->name, "class", c.class, p->noise.is_classed ? KS_LABEL_CLASSES : 1);
         if (p->noise.is_classed || p->n_train > 1)
             assert_covered(p->name, "rounds", c.rounds, KS_HELD_ROUNDS);
         assert_true(c.class[0].promised > 0.7 && c.class[0].promised < 0.95);
@@ -202,6 +213,7 @@ static void a_shared_shift_widens_intervals(void **state)
     struct ks_sweeps s;
     struct ks_trials t;
     struct ks_label label;
+    struct ks_scatter scatter;
     struct sweep_kit k;
     double scratch[4];
 
@@ -212,7 +224,8 @@ static void a_shared_shift_widens_intervals(void **state)
     k.later_from = 1;
     k.noise = (struct sweep_noise){ .round_sd = 0.001, .span = 0.001 };
     sweep_kit_trials(&k, &s, &t);
-    assert_int_equal(ks_label_error_find(&t, 0, KS_OVER_MEDIAN, &e, NULL), 0);
+    assert_int_equal(ks_scatter_find(&t, 0, KS_OVER_MEDIAN, &scatter, NULL), 0);
+    assert_int_equal(ks_label_error_find(&t, 0, KS_OVER_MEDIAN, &scatter, &e, NULL), 0);
     assert_int_equal(e.n_sweeps, 30 * 6);
     ks_label_find(&e, &t.trials[0], 2, KS_OVER_MEDIAN, scratch, &label);
     near(label.log_ns, (t.trials[0].label + t.trials[1].label) / 2, 1e-12);
@@ -220,6 +233,37 @@ static void a_shared_shift_widens_intervals(void **state)
     ks_trials_release(&t);
     ks_sweeps_release(&s);
     sweep_kit_close(&k);
+}
+
+/* The median of three sweeps falls into one of two states, in which their mean would not. */
+static void two_states_widen_intervals_of_medians(void **state)
+{
+    static const struct {
+        struct sweep_noise noise;
+        double of_three;
+    } rows[] = { { { .round_sd = 0.02 }, 0.4487 }, { { .round_sd = 0.0001, .state = 0.06 }, 1 } };
+    struct ks_label_error e;
+    struct ks_scatter scatter;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ks_sweeps s;
+        struct ks_trials t;
+        struct sweep_kit k;
+
+        sweep_kit_open(&k, 8, 3, 60, 12);
+        k.noise = rows[i].noise;
+        sweep_kit_trials(&k, &s, &t);
+        assert_int_equal(ks_scatter_find(&t, 0, KS_OVER_MEDIAN, &scatter, NULL), 0);
+        assert_int_equal(ks_label_error_find(&t, 0, KS_OVER_MEDIAN, &scatter, &e, NULL), 0);
+        near(e.median[0], 1, 1e-12);
+        near(e.median[1], 0.5, 1e-12);
+        near(e.median[2], rows[i].of_three, 0.03);
+        near(e.median[3], ks_over_variance(4, KS_OVER_MEDIAN), 1e-12); /* no cell has four */
+        ks_trials_release(&t);
+        ks_sweeps_release(&s);
+        sweep_kit_close(&k);
+    }
 }
 
 static void chances_come_true_in_held_out_sweeps(void **state)
@@ -305,6 +349,7 @@ int main(void)
         cmocka_unit_test(spans_add_up),
         cmocka_unit_test(intervals_hold_what_they_promise),
         cmocka_unit_test(a_shared_shift_widens_intervals),
+        cmocka_unit_test(two_states_widen_intervals_of_medians),
         cmocka_unit_test(chances_come_true_in_held_out_sweeps),
     };
 
