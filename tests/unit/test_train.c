@@ -381,7 +381,7 @@ static void folds_fall_back(void **state)
             if (is_held[p])
                 assert_int_equal(t.picks[KS_BY_MODEL][p].cell, want[p].cell);
         for (size_t p = 0; p < TKIT_PROBLEMS; p++)
-            assert_true(t.is_outside[p] && !inside.is_outside[p]);
+            assert_true(t.is_outside[p] && !k->trained.is_outside[p]);
     }
     ks_trained_release(&t, &far);
 }
