@@ -41,7 +41,7 @@ static int alone_make(const struct ks_sweeps *s, uint32_t mask, unsigned statist
     for (uint32_t d = 0; rc == 0 && d < s->n_domains; d++) {
         struct ks_scatter scatter;
 
-        rc = ks_scatter_find(&out->t, d, over, &scatter, err);
+        rc = ks_scatter_find(&out->t, d, &scatter, err);
         if (rc == 0)
             rc = ks_label_error_find(&out->t, d, over, &scatter, &out->error[d], err);
     }

@@ -61,7 +61,7 @@ static void estimate(struct work *w, uint32_t domain, const struct ks_trial *t, 
         out->estimate += value[i] / (double)n;
         out->n_rounds += t[i].n_rounds;
         out->is_contender = out->is_contender || t[i].is_contender;
-        variance += ks_scatter_variance(s, t[i].n_rounds, w->over) / (double)n;
+        variance += ks_scatter_variance(s, t[i].n_rounds, KS_OVER_MEAN) / (double)n;
     }
     ks_label_find(e, t, n, w->over, w->scratch, &label);
     out->label = label.log_ns;
@@ -149,7 +149,7 @@ int ks_oracle_make(const struct ks_trials *t, uint32_t n_domains, enum ks_over o
     *out = (struct ks_oracle){ 0 };
     rc = reserve(&w, t, n_domains) ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
     for (uint32_t d = 0; rc == 0 && d < n_domains; d++)
-        rc = ks_scatter_find(t, d, over, &out->scatter[d], err);
+        rc = ks_scatter_find(t, d, &out->scatter[d], err);
     for (uint32_t d = 0; rc == 0 && d < n_domains; d++)
         rc = ks_label_error_find(t, d, over, &out->scatter[d], &out->error[d], err);
     for (size_t i = 0; rc == 0 && i < t->n_contests; i++)

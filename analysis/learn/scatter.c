@@ -125,7 +125,6 @@ struct cells {
 
 struct work {
     const struct ks_trials *t;
-    enum ks_over over;
     struct cells rounds, single, several, moments;
     double rounds_part; /* over the cells of `several`: mean of ks_over_variance */
     double *value, *scratch, *shift;
@@ -149,7 +148,7 @@ static void add_sweeps(struct work *w, const struct ks_trial *t, const double *v
 
     for (size_t i = 0; i < n; i++) {
         mean += value[i] / (double)n;
-        part += ks_over_variance(t[i].n_rounds, w->over) / (double)n;
+        part += ks_over_variance(t[i].n_rounds, KS_OVER_MEAN) / (double)n;
         is_single = is_single && t[i].n_rounds == 1;
         is_several = is_several && t[i].n_rounds > 1;
     }
@@ -322,10 +321,10 @@ static void release(struct work *w)
     free(w->column);
 }
 
-int ks_scatter_find(const struct ks_trials *t, uint32_t domain, enum ks_over over,
-                    struct ks_scatter *out, struct ks_err *err)
+int ks_scatter_find(const struct ks_trials *t, uint32_t domain, struct ks_scatter *out,
+                    struct ks_err *err)
 {
-    struct work w = { .t = t, .over = over };
+    struct work w = { .t = t };
     bool is_enough = reserve(&w, t);
 
     for (size_t i = 0; is_enough && i < t->n_contests; i++)

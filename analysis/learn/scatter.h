@@ -5,6 +5,7 @@
  * The value of an instance in a sweep (struct ks_trial) varies between sweeps with
  *     one round:         single
  *     n rounds, n >= 2:  sweeps + rounds * ks_over_variance(n)
+ * (of means for struct ks_trial's `aligned`, from which all of this is estimated).
  * `rounds` is estimated within sweeps, the other two between sweeps. What cannot be estimated comes
  * from a prior, whose variances count as PRIOR_FREEDOM observations. One sweep says nothing about
  * what differs between sweeps; but the prior's proportions are taken to hold on machines that are
@@ -36,11 +37,12 @@ double ks_statistic_scatter(enum ks_statistic statistic);
  * round, 3.0 % between rounds and 1.6 % between sweeps beyond that, for low quantiles 0.88 times
  * these; freedom 4. */
 void ks_scatter_init(enum ks_statistic statistic, struct ks_scatter *out);
-/* From all contests of a domain. over: of the trials. Returns 0 or KS_ENOMEM. */
-int ks_scatter_find(const struct ks_trials *t, uint32_t domain, enum ks_over over,
-                    struct ks_scatter *out, struct ks_err *err);
+/* From all contests of a domain. Returns 0 or KS_ENOMEM. */
+int ks_scatter_find(const struct ks_trials *t, uint32_t domain, struct ks_scatter *out,
+                    struct ks_err *err);
 
-/* The variance of a trial of n_rounds >= 1 between sweeps, of a typical cell. */
+/* The variance of a trial of n_rounds >= 1 between sweeps, of a typical cell; over: as its value
+ * was made. */
 double ks_scatter_variance(const struct ks_scatter *s, uint32_t n_rounds, enum ks_over over);
 /* The same for a cell whose own values have a sum of squares and degrees of freedom: the mean of
  * both, weighted by degrees of freedom. */

@@ -10,11 +10,13 @@
 
 #define POLISH_STEPS 5
 #define ROUNDS_MAX   64u
+#define FEW          20.0 /* differences; of so many, trust counts half */
 
 /* A round of an instance in a sweep. */
 struct point {
     uint32_t instance, sweep, round;
     uint64_t block_id;
+    uint32_t n_records; /* that its value is the mean of */
     bool is_clean;
     double value, log_anchor, anchor_shift, span, spent_ns; /* value: log of ns */
 };
@@ -28,7 +30,8 @@ struct work {
     uint32_t *beside; /* [n_sweeps][ROUNDS_MAX] points of the present contest */
     double *value, *scratch, *aligned;
     uint32_t *row, *column;
-    size_t *at; /* of a value the number of its point */
+    size_t *at;    /* of a value the number of its point */
+    double *trust; /* [n_domains] weight of a contaminated round; a clean one has 1 */
     struct ks_trials *out;
 };
 
@@ -128,7 +131,8 @@ static void collect(struct work *w, const struct ks_sweep_round *r, size_t n,
             p.spent_ns += r[end].spent_ns;
             p.is_clean = p.is_clean && r[end].is_clean;
         }
-        p.value /= (double)(end - i);
+        p.n_records = (uint32_t)(end - i);
+        p.value /= p.n_records;
         if (r[i].outcome == KS_O_OK && p.round < ROUNDS_MAX)
             w->points[w->n++] = p;
         else
@@ -220,7 +224,27 @@ static size_t choose(const struct work *w, size_t first, size_t end, size_t *out
     return n;
 }
 
-static void make_trial(struct work *w, size_t first, size_t end)
+/* Of the points [first, end) of one cell, n >= 1 of which are chosen, one number of their aligned
+ * values: over minima the least of the chosen ones, else the mean of all by weight. */
+static double align(const struct work *w, uint32_t domain, size_t first, size_t end,
+                    const size_t *chosen, size_t n)
+{
+    const double trust = w->points[chosen[0]].is_clean ? w->trust[domain] : 1;
+    double sum = 0, weights = 0, least = INFINITY;
+
+    for (size_t i = 0; i < n; i++)
+        least = fmin(least, w->aligned[chosen[i]]);
+    for (size_t i = first; i < end; i++) {
+        const struct point *p = &w->points[i];
+        const double weight = p->n_records * (p->is_clean ? 1 : trust);
+
+        sum += weight * w->aligned[i];
+        weights += weight;
+    }
+    return w->over == KS_OVER_MINIMUM ? least : sum / weights;
+}
+
+static void make_trial(struct work *w, uint32_t domain, size_t first, size_t end)
 {
     struct ks_trial *t = &w->out->trials[w->out->n_trials++];
     size_t chosen[ROUNDS_MAX];
@@ -250,7 +274,7 @@ static void make_trial(struct work *w, size_t first, size_t end)
         mean += x[i] / (double)n;
         shared += n > 1 ? ks_polish_left(*beside(w, &w->points[chosen[i]])) : 0;
     }
-    t->aligned = ks_over_rounds(x, n, w->over, scratch);
+    t->aligned = align(w, domain, first, end, chosen, n);
     for (size_t i = 0; i < n; i++)
         t->square += (x[i] - mean) * (x[i] - mean);
     t->freedom = shared * (double)(n - 1) / (double)n;
@@ -287,7 +311,7 @@ static void make_contest(struct work *w, const struct ks_sweep_round *r, size_t 
         for (end = i + 1; end < w->n && is_same_cell(&w->points[i], &w->points[end]);)
             end++;
         w->out->n_cells += i == 0 || w->points[i].instance != w->points[i - 1].instance;
-        make_trial(w, i, end);
+        make_trial(w, r->domain, i, end);
     }
     c->n = w->out->n_trials - c->first;
     c->n_steps = w->out->n_steps - c->first_step;
@@ -299,6 +323,59 @@ static void make_contest(struct work *w, const struct ks_sweep_round *r, size_t 
 static bool is_same_contest(const struct ks_sweep_round *a, const struct ks_sweep_round *b)
 {
     return a->domain == b->domain && a->problem == b->problem;
+}
+
+/* ---- contaminated rounds ---- */
+
+/* Squared differences between successive rounds of one cell in one sweep. */
+struct contrast {
+    double clean, other; /* both clean; one of them contaminated */
+    size_t n_clean, n_other;
+};
+
+static void add_contrast(const struct work *w, const struct ks_sweep_round *a,
+                         const struct ks_sweep_round *b, struct contrast *c)
+{
+    const double by = b->log_ns[w->statistic] - a->log_ns[w->statistic];
+
+    if (a->outcome != KS_O_OK || b->outcome != KS_O_OK || a->round == b->round)
+        return;
+    if (a->is_clean && b->is_clean) {
+        c->clean += by * by;
+        c->n_clean++;
+    } else if (a->is_clean || b->is_clean) {
+        c->other += by * by;
+        c->n_other++;
+    }
+}
+
+/* The variance of a clean round over that of a contaminated one, at most 1; towards 0 where little
+ * is known. */
+static double trust_of(const struct contrast *c)
+{
+    double clean, other;
+
+    if (c->n_clean == 0 || c->n_other == 0)
+        return 0;
+    clean = c->clean / (double)c->n_clean / 2;
+    other = c->other / (double)c->n_other - clean;
+    return (other > clean ? clean / other : 1) * (double)c->n_other / ((double)c->n_other + FEW);
+}
+
+static bool find_trust(struct work *w)
+{
+    const struct ks_sweep_round *r = w->s->rounds;
+    struct contrast *of = calloc(w->s->n_domains + 1, sizeof(*of));
+
+    w->trust = calloc(w->s->n_domains + 1, sizeof(*w->trust));
+    for (size_t i = 1; of && i < w->s->n_rounds; i++)
+        if (is_same_contest(&r[i], &r[i - 1]) && r[i].instance == r[i - 1].instance &&
+            r[i].sweep == r[i - 1].sweep)
+            add_contrast(w, &r[i - 1], &r[i], &of[r[i].domain]);
+    for (uint32_t d = 0; of && w->trust && d < w->s->n_domains; d++)
+        w->trust[d] = trust_of(&of[d]);
+    free(of);
+    return of && w->trust;
 }
 
 /* What the results can have at most. */
@@ -355,7 +432,7 @@ int ks_trials_make(const struct ks_sweeps *s, enum ks_statistic statistic, enum 
     bool is_enough;
 
     *out = (struct ks_trials){ .statistic = statistic };
-    is_enough = reserve(&w);
+    is_enough = reserve(&w) && find_trust(&w);
     for (size_t i = 0, end; is_enough && i < s->n_rounds; i = end) {
         for (end = i + 1; end < s->n_rounds && is_same_contest(&r[end], &r[i]);)
             end++;
@@ -369,6 +446,7 @@ int ks_trials_make(const struct ks_sweeps *s, enum ks_statistic statistic, enum 
     free(w.row);
     free(w.column);
     free(w.at);
+    free(w.trust);
     if (is_enough)
         return 0;
     ks_trials_release(out);

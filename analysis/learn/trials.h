@@ -4,7 +4,12 @@
  * Two values: the label, the median or minimum over rounds of the times as they were measured; and
  * `aligned`, which compares instances of one contest. Visits measure contenders only, and what all
  * of a visit share (the state of the machine) would favour or harm them; so each round's shift
- * against round 0 is taken out by median polish (Tukey 1977) before rounds are combined. */
+ * against round 0 is taken out by median polish (Tukey 1977) before rounds are combined. Then it is
+ * the mean over all records (round 0 has one, a visit two), as the race compares contenders by
+ * means of differences: of three rounds a median would use one (docs/measured/repeat.txt). A
+ * contaminated round counts there as its variance allows: its weight is the variance of clean
+ * rounds over that of contaminated ones, from successive rounds of all cells of the domain, and 0
+ * where none were seen. Minima are minima of both. */
 #ifndef KS_ANALYSIS_TRIALS_H
 #define KS_ANALYSIS_TRIALS_H
 
@@ -45,8 +50,8 @@ struct ks_trials {
 };
 
 /* ks_trials_make() - from rounds in order (ks_sweeps_sort).
- * Contaminated rounds count only where a cell has no other. Several records of one round are one
- * value, the mean of their logs. Returns 0 or KS_ENOMEM. Owns: caller releases. */
+ * For the label contaminated rounds count only where a cell has no other. Several records of one
+ * round are one value, the mean of their logs. Returns 0 or KS_ENOMEM. Owns: caller releases. */
 int ks_trials_make(const struct ks_sweeps *s, enum ks_statistic statistic, enum ks_over over,
                    struct ks_trials *out, struct ks_err *err);
 void ks_trials_release(struct ks_trials *t);

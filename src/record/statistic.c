@@ -19,6 +19,7 @@ const char *const ks_statistic_names[] = {
 const char *const ks_over_names[] = {
     [KS_OVER_MEDIAN] = KS_OVER_NAME_MEDIAN,
     [KS_OVER_MINIMUM] = KS_OVER_NAME_MINIMUM,
+    [KS_OVER_MEAN] = KS_OVER_NAME_MEAN,
     [KS_N_OVER] = NULL,
 };
 
@@ -75,8 +76,19 @@ double ks_statistic(const double *x, size_t n, enum ks_statistic which, double *
                                      : median_of_sorted(scratch, n);
 }
 
+static double mean(const double *x, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += x[i];
+    return sum / (double)n;
+}
+
 double ks_over_rounds(const double *x, size_t n, enum ks_over over, double *scratch)
 {
+    if (over == KS_OVER_MEAN)
+        return mean(x, n);
     return ks_statistic(x, n, over == KS_OVER_MINIMUM ? KS_STATISTIC_MINIMUM : KS_STATISTIC_MEDIAN,
                         scratch);
 }
@@ -88,7 +100,7 @@ static const double median_variance[] = { 0,      1,      0.5,    0.4487, 0.2982
 double ks_over_variance(size_t n, enum ks_over over)
 {
     assert(n >= 1);
-    if (over == KS_OVER_MINIMUM)
+    if (over != KS_OVER_MEDIAN)
         return 1 / (double)n;
     if (n < sizeof(median_variance) / sizeof(median_variance[0]))
         return median_variance[n];

@@ -32,9 +32,10 @@ enum ks_statistic {
 extern const char *const ks_statistic_names[]; /* "median", ...; NULL-terminated */
 
 /* What one number of several rounds is. */
-enum ks_over { KS_OVER_MEDIAN, KS_OVER_MINIMUM, KS_N_OVER };
+enum ks_over { KS_OVER_MEDIAN, KS_OVER_MINIMUM, KS_OVER_MEAN, KS_N_OVER };
 #define KS_OVER_NAME_MEDIAN  "median"
 #define KS_OVER_NAME_MINIMUM "minimum"
+#define KS_OVER_NAME_MEAN    "mean"
 extern const char *const ks_over_names[]; /* NULL-terminated */
 
 /* @x [in] [n] n >= 1, in the order in which they were taken; scratch [n] is overwritten. */
@@ -43,7 +44,7 @@ double ks_statistic(const double *x, size_t n, enum ks_statistic which, double *
 double ks_over_rounds(const double *x, size_t n, enum ks_over over, double *scratch);
 
 /* The variance of the median of n normal rounds over the variance of one (n > 10: pi / (2 n + 2),
- * within 3 %), or, over minima, 1 / n. */
+ * within 3 %); of their mean 1 / n, which also stands for the minimum. */
 double ks_over_variance(size_t n, enum ks_over over);
 
 #endif

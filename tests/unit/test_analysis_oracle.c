@@ -228,7 +228,7 @@ static void components_of_variance_are_found(void **state)
     k.n_rounds = 5;
     k.contends = 0.2;
     sweep_kit_trials(&k, &s, &t);
-    assert_int_equal(ks_scatter_find(&t, 0, KS_OVER_MEDIAN, &c, NULL), 0);
+    assert_int_equal(ks_scatter_find(&t, 0, &c, NULL), 0);
     near(sqrt(c.rounds), 0.01, 0.001);
     near(sqrt(c.sweeps), 0.006, 0.0015);
     near(sqrt(c.single), sqrt(0.01 * 0.01 + 0.006 * 0.006), 0.0015);
@@ -240,7 +240,7 @@ static void components_of_variance_are_found(void **state)
     k.n_sweeps = 1; /* rounds show how noisy it is between sweeps */
     k.noise.round_sd = 0.02;
     sweep_kit_trials(&k, &s, &t);
-    assert_int_equal(ks_scatter_find(&t, 0, KS_OVER_MEDIAN, &one, NULL), 0);
+    assert_int_equal(ks_scatter_find(&t, 0, &one, NULL), 0);
     near(sqrt(one.rounds), 0.02, 0.003);
     near(one.sweeps, one.rounds * pow(1.6 / 3.0, 2), 1e-12);
     near(one.single, one.rounds + one.sweeps, 1e-12);
@@ -248,11 +248,11 @@ static void components_of_variance_are_found(void **state)
     ks_sweeps_release(&s);
     k.n_rounds = 1;
     sweep_kit_trials(&k, &s, &t);
-    assert_int_equal(ks_scatter_find(&t, 0, KS_OVER_MEDIAN, &one, NULL), 0);
+    assert_int_equal(ks_scatter_find(&t, 0, &one, NULL), 0);
     ks_scatter_init(KS_STATISTIC_MEDIAN, &c);
     assert_memory_equal(&one, &c, sizeof(c)); /* nothing repeats: the prior */
     t.statistic = KS_STATISTIC_LOW;           /* which expects low quantiles to vary less */
-    assert_int_equal(ks_scatter_find(&t, 0, KS_OVER_MEDIAN, &one, NULL), 0);
+    assert_int_equal(ks_scatter_find(&t, 0, &one, NULL), 0);
     near(sqrt(one.single / c.single), 0.88, 1e-12);
     near(sqrt(one.sweeps / c.sweeps), 0.88, 1e-12);
     ks_trials_release(&t);

@@ -177,7 +177,7 @@ static void memory_grows_with_cells_and_rounds_only(void **state)
     sweep_kit_measure(&k, &s);
     before = n_reserved;
     assert_int_equal(ks_trials_make(&s, KS_STATISTIC_MEDIAN, KS_OVER_MEDIAN, &t, NULL), 0);
-    assert_int_equal(ks_scatter_find(&t, 0, KS_OVER_MEDIAN, &c, NULL), 0);
+    assert_int_equal(ks_scatter_find(&t, 0, &c, NULL), 0);
     assert_int_equal(ks_label_error_find(&t, 0, KS_OVER_MEDIAN, &c, &e, NULL), 0);
     print_message("# %.0f bytes a round\n", (double)(n_reserved - before) / (double)s.n_rounds);
     assert_true(n_reserved - before < s.n_rounds * (sizeof(*t.trials) + 100));

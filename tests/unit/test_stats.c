@@ -257,10 +257,12 @@ static void statistics_by_hand(void **state)
     assert_near(ks_statistic(x, 1, KS_STATISTIC_LOW, scratch), 9);
     assert_near(ks_over_rounds(x, 4, KS_OVER_MEDIAN, scratch), 7.5);
     assert_near(ks_over_rounds(x, 4, KS_OVER_MINIMUM, scratch), 6);
+    assert_near(ks_over_rounds(x, 4, KS_OVER_MEAN, scratch), (x[0] + x[1] + x[2] + x[3]) / 4);
     assert_near(ks_over_variance(1, KS_OVER_MEDIAN), 1);
     assert_near(ks_over_variance(2, KS_OVER_MEDIAN), 0.5);
     assert_near(ks_over_variance(20, KS_OVER_MEDIAN), acos(-1) / 42);
     assert_near(ks_over_variance(4, KS_OVER_MINIMUM), 0.25);
+    assert_near(ks_over_variance(3, KS_OVER_MEAN), 1 / 3.0);
 }
 
 /* Of normal rounds, against a simulation. */
