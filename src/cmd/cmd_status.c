@@ -29,7 +29,7 @@ static const struct ks_opt opts[] = {
       .offset = AT(exit_code),
       .def = "no",
       .help = "exit with the run's exit status; 3 if status.json is missing or older than the "
-              "journal; 2 if DIR does not exist" },
+              "journal" },
     { .name = "programs",
       .type = KS_OPT_BOOL,
       .offset = AT(programs),
@@ -322,19 +322,14 @@ static int print_json(const struct view *v, struct ks_err *err)
     return rc;
 }
 
-static int check_dir(const char *dir, struct ks_err *err)
-{
-    return ks_path_is_dir(dir)
-               ? 0
-               : ks_fail(err, KS_ENOENT, "'%s' is missing or not the directory of a run", dir);
-}
-
 static int show(const char *dir, bool is_json, struct ks_err *err)
 {
     struct view v = { .dir = dir, .progress = { .left_s = -1 } };
     struct ks_ledger *l = NULL;
     char journal[1100];
-    int rc = ks_path_join(journal, sizeof(journal), dir, "journal", err);
+    int rc = ks_path_is_dir(dir)
+                 ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
+                 : ks_fail(err, KS_ENOENT, "'%s' is missing or not the directory of a run", dir);
     if (rc == 0)
         rc = ks_ledger_read(journal, &l, NULL, NULL, &v.totals, NULL, err);
     if (rc == 0)
@@ -367,7 +362,7 @@ static int status(struct ks_call *call, struct ks_err *err)
     const int n_views = c->watch + c->json + c->programs;
     int rc = n_views > 1
                  ? ks_fail(err, KS_EINVAL, "give only one of --watch, --json and --programs")
-                 : check_dir(dir, err);
+                 : 0;
 
     if (rc == 0 && c->programs)
         rc = show_programs(dir, err);

@@ -27,9 +27,7 @@ static int check_kind(const struct source *s, const struct ks_node *n, const str
     bool is_number = kind == KS_JSON_INT || kind == KS_JSON_REAL;
 
     if (o->type == KS_OPT_BOOL)
-        return kind == KS_JSON_BOOL
-                   ? 0
-                   : ks_node_fail(s->doc, n, s->err, "expected true or false, without quotes");
+        return kind == KS_JSON_BOOL ? 0 : ks_node_fail(s->doc, n, s->err, "expected true or false");
     if (o->type == KS_OPT_ENUM || o->type == KS_OPT_STR)
         return kind == KS_JSON_STRING ? 0 : ks_node_fail(s->doc, n, s->err, "expected a string");
     return is_number ? 0 : ks_node_fail(s->doc, n, s->err, "expected a number");

@@ -327,8 +327,7 @@ static int choose_importer(const char *from, const char *text, size_t len, const
     list_importers(known, sizeof known, names);
     if (is_auto)
         return ks_fail(err, KS_EFORMAT,
-                       "'%.300s' looks like no known problem list (%s); if it is one, convert it: "
-                       "ksweep problems FILE --from KIND --export LIST.csv",
+                       "'%.300s' looks like no known problem list (%s): name its kind with --from",
                        path, known);
     near = ks_nearest(from, names);
     return ks_fail(err, KS_EINVAL, "no importer '%.32s'%s%s%s; available: auto, %s", from,

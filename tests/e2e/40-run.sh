@@ -111,7 +111,7 @@ tiny 2 run0 >/dev/null 2>err2
 is "$(grep -c "run0' exists" err2)" 1 'under mpirun one rank tells'
 is "$(find run0 -type f -exec cksum {} + | sort)" "$before" 'and nothing in it changes'
 rc_is 2 'resuming what does not exist' tiny 0 nowhere --resume
-rc_is 2 'status --exit-code without a run' ksweep status nowhere --exit-code
+rc_is 3 'status --exit-code without a run' ksweep status nowhere --exit-code
 rc_is 2 'status without a run' ksweep status nowhere
 
 # --- input errors: one line that names the place and the fix, exit 2, nothing written
