@@ -223,12 +223,12 @@ static void test_suspects(void **state)
                                       "done ok_a a2 ok suspect\nstart pause a2 suspect\n"
                                       "done pause a2 ok suspect\n" DONE(ok_b) DONE(ok_c) CLOSE(4),
           5, 1 },
-        { "attempts of contaminated suspects", "ok_a noisypoison victim ok_b", NULL, 0,
+        { "attempts of contaminated suspects", "ok_a noisypoison victim", NULL, 0,
           OPEN DONE(ok_a) "start noisypoison a2 noise\ndone noisypoison a1 ok contaminated\n"
                           "canary passed\nstart victim a2 retry\ndone victim a1 crashed(11)\n"
                           "done victim a2 ok\ncontrol ok_a a2 ok\n"
                           "start noisypoison a3 suspect\ndone noisypoison a3 crashed(0) heap "
-                          "intermittent\n" DONE(ok_b) "done noisypoison a2 ok\n" CLOSE(5),
+                          "intermittent\ndone noisypoison a2 ok\n" CLOSE(4),
           5, 1 },
     };
     run_rows(rows, N_ROWS(rows));
