@@ -15,9 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LEAD_S        300.0   /* the scripts stop measuring so long before the end */
-#define USUAL_MOST_S  86400.0 /* without --walltime: what most partitions allow */
-#define GPUS_PER_NODE 8u
+#define LEAD_S          300.0   /* the scripts stop measuring so long before the end */
+#define USUAL_MOST_S    86400.0 /* without --walltime: what most partitions allow */
+#define GPUS_PER_NODE   8u
+#define SITE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,:/@+"
 
 struct config {
     uint32_t nodes, per_node, walltime_ms;
@@ -130,6 +131,17 @@ static int check_walltime(const struct ks_plan_work *w, double walltime_s, struc
                    "--walltime %.0fs is too short: measuring stops %.0f s before the time limit, "
                    "and the longest cell may take %.0f s; give at least %.0fm",
                    walltime_s, LEAD_S, ceil(w->longest_cell_s), least_s / 60);
+}
+
+/* A name ends at a blank, and a further line would be another option of sbatch. */
+static int check_site(const char *option, const char *name, struct ks_err *err)
+{
+    if (!name || (name[0] && strspn(name, SITE_CHARACTERS) == strlen(name)))
+        return 0;
+    return ks_fail(
+        err, KS_EINVAL,
+        "--%s '%s' is not a name of Slurm: use letters, digits and the characters _-.,:/@+", option,
+        name);
 }
 
 static int choose(const struct ks_grid *g, const struct config *c, const struct ks_plan_work *w,
@@ -320,8 +332,12 @@ static int slurm(struct ks_call *call, struct ks_err *err)
     const struct ks_cmd_env *env = call->env;
     const struct config *c = call->cfg;
     struct ks_grid g;
-    int rc = ks_cmd_grid(env->warden, call->operands[0], c->backend, c->arch, &g, err);
+    int rc = check_site("partition", c->partition, err);
 
+    if (rc == 0)
+        rc = check_site("account", c->account, err);
+    if (rc == 0)
+        rc = ks_cmd_grid(env->warden, call->operands[0], c->backend, c->arch, &g, err);
     if (rc < 0)
         return rc;
     rc = write_script(&g, c, call->operands[0], env->warden, err);

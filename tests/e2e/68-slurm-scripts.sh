@@ -203,6 +203,12 @@ ksweep slurm quickstart --cache 'no ne' --script job.sbatch
 like "$(grep '^ks_options=' job.sbatch)" "^ks_options=\( --cache '/.*/no ne' \)" 'the cache goes to the run, by its full path'
 ok 'an installed job, by its bare name: the script has its file' bash -c "$(grep '^job=/' job.sbatch)"'
 test -r "$job"'
+for name in $'p1\n#SBATCH --begin=now+1year' 'p1 --begin=now' ''; do
+    rc_is 2 "'$name' is no partition" ksweep slurm "$tiny_job" --partition "$name" --script other.sbatch
+    like "$(cat err)" "--partition '.*' is not a name of Slurm: use letters" 'with what a name has'
+    rc_is 2 'and no account' ksweep slurm "$tiny_job" --account "$name" --script other.sbatch
+    not_ok 'nothing is written' test -e other.sbatch
+done
 rc_is 2 'a walltime that can never work is refused' ksweep slurm "$tiny_job" --walltime 5m
 like "$(cat err)" 'is too short.*at least [0-9]+m' 'with the least that can'
 
