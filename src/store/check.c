@@ -147,7 +147,7 @@ static int check_file(struct check *c, struct ks_err *err)
     int rc = ks_store_open(c->path, &f, &why);
 
     ks_store_close(f);
-    if (rc == KS_ENOMEM)
+    if (rc == KS_ENOMEM || rc == KS_EUNSUPPORTED) /* of another schema: nobody can tell */
         return ks_fail(err, rc, "%s", why.text);
     if (rc < 0) {
         find(c->out, "%s", why.text);

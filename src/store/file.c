@@ -165,7 +165,7 @@ static int check_version(struct ks_store_file *f, struct ks_err *err)
     if (rc < 0)
         return ks_err_context(err, rc, "is not a results file of ksweep");
     if (f->info.schema_major != KS_SCHEMA_MAJOR)
-        return ks_fail(err, KS_EFORMAT, "schema %llu.%llu, but this version reads %d.x: %s",
+        return ks_fail(err, KS_EUNSUPPORTED, "schema %llu.%llu, but this version reads %d.x: %s",
                        (unsigned long long)f->info.schema_major,
                        (unsigned long long)f->info.schema_minor, KS_SCHEMA_MAJOR,
                        f->info.schema_major > KS_SCHEMA_MAJOR

@@ -87,7 +87,7 @@ struct ks_store_info {
     uint64_t n_measurements, n_attempts, n_samples, n_cells, n_pending, n_events;
 };
 
-/* KS_ENOENT, KS_EIO; KS_EFORMAT not ours or of a later schema major. */
+/* KS_ENOENT, KS_EIO; KS_EFORMAT not ours; KS_EUNSUPPORTED of another schema major. */
 int ks_store_open(const char *path, struct ks_store_file **out, struct ks_err *err);
 void ks_store_close(struct ks_store_file *f); /* NULL is fine */
 
