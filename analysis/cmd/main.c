@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - ksweep-analyze: its commands, as the rows of a program's table */
 #include "analysis/cmd/analyze.h"
+#include "analysis/data/view.h"
 #include "analysis/trace/verbs.h"
 #include "base/command.h"
+#include "base/file.h"
 #include "base/limits.h"
 #include "base/text.h"
 
@@ -30,11 +32,34 @@ static const struct ks_analysis *analysis_of(const struct ks_command *command)
     return analyses[i];
 }
 
+/* Of a run's directory its results file is read: no command may replace that. */
+static int check_output(const struct ks_call *call, const char *option, const char *output,
+                        struct ks_err *err)
+{
+    char results[KS_PATH_BYTES];
+
+    for (int i = 0; output && i < call->n_operands; i++)
+        if (ks_path_is_dir(call->operands[i]) &&
+            ks_results_path(call->operands[i], results, sizeof(results), NULL) == 0 &&
+            ks_path_is_same(output, results))
+            return ks_fail(
+                err, KS_EINVAL,
+                "--%s: '%s' is also an input, the results of '%s': choose another output "
+                "file",
+                option, output, call->operands[i]);
+    return 0;
+}
+
 static int run(struct ks_call *call, struct ks_err *err)
 {
     struct ks_buf notes;
-    int rc;
+    int rc = 0;
 
+    for (const struct ks_opt *o = call->command->opts; rc == 0 && o && o->name; o++)
+        if (o->is_output)
+            rc = check_output(call, o->name, ks_opt_text(o, call->cfg), err);
+    if (rc < 0)
+        return rc;
     ks_buf_init(&notes);
     rc = analysis_of(call->command)->run(call->cfg, call->operands, call->n_operands, &notes, err);
     if (rc >= 0 && !ks_buf_ok(&notes))

@@ -18,6 +18,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "FILE",
+      .is_output = true,
       .help = "trace to write; compressed with gzip if the name ends in .gz" },
     { .name = "samples",
       .type = KS_OPT_ENUM,

@@ -41,6 +41,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(trace),
       .arg = "FILE",
+      .is_input = true,
       .help = "trace of the same program, which adds operators to launches, and times where they "
               "have none" },
     KS_OPT_END

@@ -26,6 +26,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "FILE",
+      .is_output = true,
       .help = "write to this file instead of standard output; if the name ends in .svg: the chart "
               "of one device, else an HTML page with all charts and tables" },
     { .name = "by",
@@ -53,6 +54,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(roofs),
       .arg = "FILE",
+      .is_input = true,
       .help =
           "measured roofs: roofline.csv of rocprof-compute; found automatically beside counters" },
     KS_OPT_PEAKS(AT(peaks)),

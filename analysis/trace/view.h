@@ -18,7 +18,7 @@
 
 #define KS_OPT_PEAKS(at)                                                                           \
     {                                                                                              \
-        .name = "peaks", .type = KS_OPT_STR, .offset = (at), .arg = "FILE",                        \
+        .name = "peaks", .type = KS_OPT_STR, .offset = (at), .arg = "FILE", .is_input = true,      \
         .help = "table of device peaks to use instead of the installed one (docs/traces.md)"       \
     }
 

@@ -185,19 +185,39 @@ static int check_operands(const struct ks_call *call, struct ks_err *err)
                    c->usage);
 }
 
+static bool is_among(const char *path, const char *const *paths, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ks_path_is_same(path, paths[i]))
+            return true;
+    return false;
+}
+
+static bool is_read(const struct ks_call *call, const char *path)
+{
+    bool is = is_among(path, call->operands, (size_t)call->n_operands);
+
+    for (const struct ks_opt *o = call->command->opts; !is && o->name; o++) {
+        struct ks_opt_list l = { .n = 0 };
+        const char *one = o->is_input && o->type == KS_OPT_STR ? ks_opt_text(o, call->cfg) : NULL;
+
+        if (o->is_input && o->type == KS_OPT_LIST)
+            memcpy(&l, (const char *)call->cfg + o->offset, sizeof(l));
+        is = is_among(path, l.text, l.n) || (one && is_among(path, &one, 1));
+    }
+    return is;
+}
+
 /* What a command reads must not be what it replaces. */
 static int check_outputs(const struct ks_call *call, struct ks_err *err)
 {
     for (const struct ks_opt *o = call->command->opts; o && o->name; o++) {
-        const char *path = NULL;
+        const char *path = o->is_output ? ks_opt_text(o, call->cfg) : NULL;
 
-        if (o->is_output)
-            memcpy(&path, (const char *)call->cfg + o->offset, sizeof(path));
-        for (int i = 0; path && i < call->n_operands; i++)
-            if (ks_path_is_same(path, call->operands[i]))
-                return ks_fail(err, KS_EINVAL,
-                               "--%s: '%s' is also an input: choose another output file", o->name,
-                               path);
+        if (path && is_read(call, path))
+            return ks_fail(err, KS_EINVAL,
+                           "--%s: '%s' is also an input: choose another output file", o->name,
+                           path);
     }
     return 0;
 }

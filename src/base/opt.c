@@ -256,6 +256,14 @@ int ks_opt_defaults(const struct ks_opt *table, void *cfg, struct ks_err *err)
     return 0;
 }
 
+const char *ks_opt_text(const struct ks_opt *o, const void *cfg)
+{
+    const char *text;
+
+    memcpy(&text, (const char *)cfg + o->offset, sizeof(text));
+    return text;
+}
+
 void ks_opt_release(const struct ks_opt *table, void *cfg)
 {
     for (const struct ks_opt *o = table; o->name; o++) {

@@ -37,8 +37,9 @@ struct ks_opt {
     const char *const *choices; /* NULL-terminated, ENUM only */
     const char *arg;            /* "N", "FILE"; NULL for BOOL */
     const char *help;
-    bool is_output; /* STR: a file that the command writes, and that must not be one of its operands
-                     */
+    bool is_input; /* STR, LIST: files that the command reads, as it does its operands */
+    bool
+        is_output; /* STR: a file that the command writes, and that must not be one that it reads */
 };
 
 #define KS_OPT_END                                                                                 \
@@ -60,6 +61,9 @@ int ks_opt_set(const struct ks_opt *table, void *cfg, const char *name, const ch
  * *n_operands_out. "--help" sets *help_out and stops. */
 int ks_opt_argv(const struct ks_opt *table, void *cfg, int argc, char *const argv[],
                 const char **operands_out, int *n_operands_out, bool *help_out, struct ks_err *err);
+
+/* The text of an option of type STR; NULL: not set. */
+const char *ks_opt_text(const struct ks_opt *o, const void *cfg);
 
 /* Frees the lists of cfg. */
 void ks_opt_release(const struct ks_opt *table, void *cfg);

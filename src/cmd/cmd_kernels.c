@@ -40,6 +40,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(filter_file),
       .arg = "FILE",
+      .is_input = true,
       .help = "file of expressions, one per line, all of which must be true, with # for comments; "
               "or a Python filter: def filter_config(c): return EXPR" },
     { .name = "list",

@@ -36,6 +36,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_LIST,
       .offset = AT(excludes),
       .arg = "FILE",
+      .is_input = true,
       .help = "leave out the problems of this list; can be repeated" },
     { .name = "sample",
       .type = KS_OPT_U64,
@@ -78,6 +79,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(leaks),
       .arg = "FILE",
+      .is_input = true,
       .help = "print the problems of this validation set that are also in the files; exit status 1 "
               "if there is any" },
     { .name = "to",

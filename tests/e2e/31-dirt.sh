@@ -53,6 +53,22 @@ need, an empty list|empty.h5|need m --problems empty.h5 -o dirt
 train --warm, unknown feature|mspec/feature_spec.json|train run2/results.h5 --warm mspec -o dirt
 train --warm, other trees|mtrees/model.json|train run2/results.h5 --warm mtrees -o dirt
 ROWS
+# Outputs that would replace an input.
+printf 'operator,n,c_total,k_total,hi,wi,y,x\n' >list.csv
+while IFS='|' read -r file command; do
+    before=$(cksum <"$file")
+    # shellcheck disable=SC2086
+    rc_is 2 "$command" ksweep-analyze $command
+    like "$(cat err)" "'$file' is also an input.*: choose another output file" "is refused"
+    is "$(cksum <"$file")" "$before" "which stays as it is"
+done <<'ROWS'
+list.csv|need m --problems list.csv -o list.csv
+run1/results.h5|table run1 -o run1/results.h5
+run1/results.h5|report run1 -o run1/results.h5
+run1/results.h5|timeline run1 -o run1/results.h5
+run2/results.h5|oracle run1 run2 -o run2/results.h5
+ROWS
+ok "another file in a run's directory is an output" ksweep-analyze table run1 -o run1/training.csv
 if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
     cp run1/results.h5 nan.h5 && cp run1/results.h5 failed.h5
     /usr/bin/python3 - <<'PY'
@@ -64,7 +80,7 @@ for name, change in (("nan.h5", {"time_median_ns": math.nan}), ("failed.h5", {"o
             rows[column] = value
         f["measurements"][...] = rows
 PY
-    for what in "newer 2 0" "older 0 9" "next 1 99"; do
+    for what in "newer 2 0" "older 0 9" "next 1 99" "single 1 5"; do
         # shellcheck disable=SC2086
         set -- $what
         cp run2/results.h5 "$1.h5" && /usr/bin/python3 - "$@" <<'PY'
@@ -85,10 +101,16 @@ PY
 train, a newer schema|newer.h5.*schema 2.0, but this version reads 1.x: use the version of ksweep that wrote it|train newer.h5 -o dirt
 train, an older schema|older.h5.*schema 0.9, but this version reads 1.x: gather the run's journals again|train older.h5 -o dirt
 validate, a newer schema|newer.h5.*schema 2.0|validate m newer.h5
+validate, times not over rounds|only one of single.h5 and the model's data has times over rounds; gather both again|validate m single.h5
+validate, a ceiling not over rounds|only one of single.h5 and the model's|validate m run2/results.h5 --ceiling single.h5
+validate, a retime not over rounds|only one of single.h5 and the model's|validate m run2/results.h5 --retime single.h5
+train --warm, times not over rounds|--warm m: only one of the model's data and single.h5 has times over rounds|train single.h5 --warm m -o dirt
 validate, a newer ceiling|newer.h5.*schema 2.0|validate m run2/results.h5 --ceiling newer.h5
 train, one without times over rounds|old.h5 has schema 1.4, run1/results.h5 has 1.[0-9]+: .*allow it with --mixed|train run1/results.h5 old.h5 -o dirt
 ROWS
-    unlike "$(ksweep check newer.h5)" 'journals .* are missing' "check of a newer schema says nothing of journals"
+    rc_is 2 "check, a newer schema" ksweep check newer.h5
+    like "$(cat err)" "newer.h5.*schema 2.0.*use the version of ksweep that wrote it" "says that it cannot tell"
+    is "$(cat out)" "" "and does not call it damaged"
     ksweep-analyze validate m next.h5 --threads 1 >out 2>err
     ok "a newer schema of the same kind is read" test $? -le 1
     # Schema 1.7 added clock_timed_mhz.

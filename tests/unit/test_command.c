@@ -18,7 +18,7 @@
 
 struct config {
     uint32_t jobs;
-    const char *to;
+    const char *to, *from;
     struct ks_opt_list without;
 };
 static const struct ks_opt opts[] = { { .name = "jobs",
@@ -40,7 +40,14 @@ static const struct ks_opt opts[] = { { .name = "jobs",
                                         .type = KS_OPT_LIST,
                                         .offset = offsetof(struct config, without),
                                         .arg = "FILE",
-                                        .help = "what not" },
+                                        .help = "what not",
+                                        .is_input = true },
+                                      { .name = "from",
+                                        .type = KS_OPT_STR,
+                                        .offset = offsetof(struct config, from),
+                                        .arg = "FILE",
+                                        .help = "where from",
+                                        .is_input = true },
                                       KS_OPT_END };
 
 /* What happened, a word for each step; the program's open() hands it out as env. */
@@ -246,16 +253,25 @@ static void every_command_line_has_its_end(void **state)
 
 static void an_output_is_no_input(void **state)
 {
-    const struct result *r =
-        call(&tool, (const char *const[]){ "make", "/tmp", "--to", "/tmp/../tmp", NULL });
+    static const char *const rows[][8] = {
+        { "make", "/tmp", "--to", "/tmp/../tmp", NULL },
+        { "make", "x", "--to", "/tmp/../tmp", "--from", "/tmp", NULL },
+        { "make", "x", "--without", "/", "--without=/tmp", "--to", "/tmp/../tmp", NULL },
+    };
 
     (void)state;
-    assert_int_equal(r->status, 2);
-    assert_string_equal(seen.steps, "");
-    assert_string_equal(r->err, "tool make: --to: '/tmp/../tmp' is also an input: choose another "
-                                "output file\n");
-    r = call(&tool, (const char *const[]){ "make", "/tmp", "--to", "/", NULL });
-    assert_int_equal(r->status, 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct result *r = call(&tool, rows[i]);
+
+        assert_int_equal(r->status, 2);
+        assert_string_equal(seen.steps, "");
+        assert_string_equal(r->err, "tool make: --to: '/tmp/../tmp' is also an input: choose "
+                                    "another output file\n");
+    }
+    assert_int_equal(
+        call(&tool, (const char *const[]){ "make", "/tmp", "--to", "/", "--from", "/usr", NULL })
+            ->status,
+        0);
 }
 
 static void what_cannot_be_opened_does_not_run(void **state)
