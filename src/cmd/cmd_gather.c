@@ -40,6 +40,7 @@ static void print_totals(const char *file, const struct ks_store_totals *t)
 
 static void warn(const struct ks_log *log, const struct ks_store_totals *t)
 {
+    ks_cmd_warn_kept(log, t->kept_as);
     if (t->n_damaged_places)
         ks_logf(log, KS_WARN,
                 "the journal is damaged in %" PRIu64 " places: run 'ksweep check' for the list",

@@ -195,6 +195,8 @@ static void gather(const struct ks_log *log, const struct ks_run_options *o,
     *done_out = rc == 0;
     r->n_found_need_look = totals_out->n_found_need_look;
     if (rc == 0)
+        ks_cmd_warn_kept(log, totals_out->kept_as);
+    if (rc == 0)
         return;
     ks_logf(log, KS_ERROR, "%s; the journal is intact, try again with: %s", err.text, command);
     snprintf(r->gather_error, sizeof(r->gather_error), "%s", err.text);

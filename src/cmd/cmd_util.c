@@ -120,3 +120,12 @@ void ks_cmd_wrap(struct ks_buf *to, const char *lines, unsigned width)
     }
     ks_buf_release(&line);
 }
+
+void ks_cmd_warn_kept(const struct ks_log *log, const char *kept_as)
+{
+    if (kept_as[0])
+        ks_logf(log, KS_WARN,
+                "the journal has lost measurements that the old results file has: it is kept as "
+                "'%s'",
+                kept_as);
+}

@@ -12,6 +12,10 @@
 int ks_cmd_grid(struct ks_warden *warden, const char *path, const char *backend, const char *arch,
                 struct ks_grid *grid_out, struct ks_err *err);
 
+/* A gather kept the old results file under another name (struct ks_store_totals); "": it did not.
+ */
+void ks_cmd_warn_kept(const struct ks_log *log, const char *kept_as);
+
 /* A part of a line on stdout. Line ends count at the beginning and the end of what was formatted as
  * many as fmt has there; others, and control characters, are escaped (base/text.h). */
 void ks_cmd_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -113,6 +113,10 @@ typedef void (*ks_journal_damage_fn)(void *ctx, const struct ks_journal_damage *
 int ks_journal_read(const char *dir, ks_journal_frame_fn on_frame, ks_journal_damage_fn on_damage,
                     void *ctx, struct ks_journal_totals *totals_out, struct ks_err *err);
 
+/* Whether a segment still has bytes at this offset, where a frame was: false when it is shorter, or
+ * gone. */
+bool ks_journal_reaches(const char *dir, uint32_t segment, uint64_t offset);
+
 /* Who owns the journal now: the highest segment's header, its last sign of life (realtime ns of the
  * newest heartbeat, else of the header), whether it is closed, whether its process is alive (on
  * another host: beat less than 60 s ago, by the two hosts' clocks). Another PID namespace of this

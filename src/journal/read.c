@@ -136,6 +136,8 @@ static int read_segment(struct reading *r, uint64_t limit, struct ks_err *err)
     rc = ks_segment_size(r->path, &size, err);
     if (rc == 0 && size > n)
         r->totals.n_late_bytes += size - n;
+    if (rc == 0 && size < limit) /* it was longer when the fence was set */
+        on_gap(r, size, limit - size, false);
     return rc;
 }
 
@@ -205,4 +207,13 @@ out:
     free(of);
     ks_segment_list_release(&l);
     return rc;
+}
+
+bool ks_journal_reaches(const char *dir, uint32_t segment, uint64_t offset)
+{
+    char path[4096];
+    uint64_t size;
+
+    return ks_segment_path(path, sizeof(path), dir, segment, NULL) == 0 &&
+           ks_segment_size(path, &size, NULL) == 0 && size > offset;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* gather.c - makes results.h5 from journals in two passes, and sums the totals */
 #include "store/h5.h"
+#include "store/kept.h"
 #include "store/store.h"
 #include "store/whole.h"
 
@@ -51,6 +52,7 @@ static int write_file(struct ks_index *x, const char *out_path,
     struct ks_whole_plan plan = {
         .index = x, .n_samples = x->n_samples, .produce = produce, .ctx = x
     };
+    int rc;
 
     sum_totals(x, totals);
     ks_whole_count(x, plan.n_rows);
@@ -58,8 +60,10 @@ static int write_file(struct ks_index *x, const char *out_path,
     plan.n_rows[KS_T_ATTEMPTS] = x->records.n;
     plan.n_rows[KS_T_FAILURES] = x->n_failures;
     plan.n_rows[KS_T_MISMATCHES] = x->n_mismatches;
-    const int rc = ks_whole_write(out_path, &plan, options, totals, err);
-
+    plan.keep_as = totals->kept_as;
+    rc = ks_kept_name(out_path, x, totals->kept_as, sizeof(totals->kept_as), err);
+    if (rc == 0)
+        rc = ks_whole_write(out_path, &plan, options, totals, err);
     if (rc == 0) /* runs of programs whose rows say all have none of their own */
         totals->n_done = totals->n_cells - totals->n_pending;
     return rc;

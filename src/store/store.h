@@ -37,13 +37,16 @@ struct ks_store_totals {
     uint64_t n_attempts, n_samples; /* rows of /attempts and /samples */
     uint64_t n_unreadable, n_unknown_frames, n_damaged_places, n_torn_tails;
     uint64_t n_journal_bytes, n_file_bytes;
+    char kept_as[KS_PATH_BYTES + 256]; /* the file that was there has measurements that the journals
+                                          have lost, and this name now; "": there was none */
 };
 
 /* ks_store_gather() - journals of one or more run directories -> one HDF5 file, at any time, also
  * while they grow: what was appended after the first look waits for the next gather.
  * @dirs [in] [n_dirs] directories that hold journal/; one run each
  * @out_path [in] replaced only when the new file is whole: written under no name, closed, read back
- *   and compared, synced, renamed
+ *   and compared, synced, renamed. A file there that was made from more of a run's journal than
+ * there is now (it was cut back, or restored from an older copy) is kept under another name.
  * @totals_out [out] may be NULL
  * Returns 0; KS_ENOENT no journal; KS_EEXIST two directories of one run; KS_EOWNER a directory with
  * segments of two runs; KS_ENOSPC, KS_EIO, KS_ENOMEM. After a failure the old file is as it was.
@@ -73,7 +76,7 @@ struct ks_store_check {
  * every table is what the journals say, column by column; a file of several runs is compared when
  * all their directories are where they were. Outputs of programs: there, whole, and of the digest
  * in the journal. Returns 0 whatever was found; KS_ENOENT when there is
- * nothing to check, KS_ENOMEM. */
+ * nothing to check, KS_EUNSUPPORTED a file of another schema major, KS_ENOMEM. */
 int ks_store_check(const char *path, struct ks_store_check *out, struct ks_err *err);
 
 /* ---- read ---- */

@@ -305,6 +305,21 @@ void ks_whole_count(const struct ks_index *x, uint64_t n_rows_out[KS_T_COUNT])
     n_rows_out[KS_T_EVENTS] = x->events.n;
 }
 
+/* The old file gets its other name as late as possible, and its own again if that was in vain. */
+static int publish(struct whole *g, const char *out_path, struct ks_err *err)
+{
+    const char *keep_as = g->plan->keep_as;
+    const bool is_kept = keep_as && keep_as[0];
+    int rc;
+
+    if (is_kept && rename(out_path, keep_as) < 0)
+        return ks_fail_errno(err, "keeping '%s' as '%s'", out_path, keep_as);
+    rc = ks_temp_publish(&g->temp, err);
+    if (rc < 0 && is_kept)
+        (void)rename(keep_as, out_path);
+    return rc;
+}
+
 int ks_whole_write(const char *out_path, const struct ks_whole_plan *plan,
                    const struct ks_store_options *options, struct ks_store_totals *totals_io,
                    struct ks_err *err)
@@ -321,7 +336,7 @@ int ks_whole_write(const char *out_path, const struct ks_whole_plan *plan,
     if (rc == 0)
         rc = write_file(&g, err);
     if (rc == 0)
-        rc = ks_temp_publish(&g.temp, err);
+        rc = publish(&g, out_path, err);
     if (rc == 0)
         *totals_io = g.totals;
     release(&g);

@@ -14,7 +14,8 @@ struct ks_whole_plan {
     /* Hands every row of every table to the sink, in the order of the file. */
     int (*produce)(void *ctx, const struct ks_sink *sink, struct ks_err *err);
     void *ctx;
-    bool reads_hdf5; /* produce does: then no thread writes beside it */
+    bool reads_hdf5;     /* produce does: then no thread writes beside it */
+    const char *keep_as; /* the old file gets this name; NULL or "": it is replaced */
 };
 
 /* ks_whole_write() - replaces out_path when the new file is whole.

@@ -327,6 +327,43 @@ static void a_missing_segment_is_reported(void **state)
     kit_dir_remove(&d);
 }
 
+/* Between two frames, so that nothing looks torn: only the header of the next one tells. */
+static void a_segment_cut_back_is_reported(void **state)
+{
+    const struct kit_read *r;
+    uint64_t n_bytes, place = 0;
+    struct ks_journal *j;
+    struct ks_buf whole;
+    struct ks_err err;
+    struct kit_dir d;
+    char path[400];
+
+    (void)state;
+    kit_dir_make(&d);
+    j = kit_open_journal(d.journal);
+    kit_append(j, 0);
+    assert_int_equal(ks_journal_close(j, &err), 0);
+    kit_write_segment(d.journal, 1, 1);
+    snprintf(path, sizeof(path), "%s/0001.ksj", d.journal);
+    ks_buf_init(&whole);
+    kit_read_file(d.journal, "0001.ksj", &whole);
+    n_bytes = whole.len;
+    assert_true(ks_journal_reaches(d.journal, 1, n_bytes - 1));
+    assert_int_equal(kit_read(d.journal)->totals.n_damaged_places, 0);
+    for (size_t i = 0; i + 8 < whole.len; i++) /* the sync word of the last frame, a close */
+        place = memcmp(whole.data + i, whole.data, 8) == 0 ? i : place;
+    assert_int_equal(truncate(path, (off_t)place), 0);
+    r = kit_read(d.journal);
+    assert_int_equal(r->n, 2);
+    assert_int_equal(r->totals.n_damaged_places, 1);
+    assert_int_equal(r->damage.offset, place);
+    assert_int_equal(r->damage.n_bytes, n_bytes - place);
+    assert_false(ks_journal_reaches(d.journal, 1, place));
+    assert_false(ks_journal_reaches(d.journal, 3, 0));
+    ks_buf_release(&whole);
+    kit_dir_remove(&d);
+}
+
 static int refuse_third(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
 {
     unsigned *n = ctx;
@@ -474,6 +511,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(unknown_types_and_versions_are_counted),
         cmocka_unit_test(other_files_are_no_segments),
         cmocka_unit_test(a_missing_segment_is_reported),
+        cmocka_unit_test(a_segment_cut_back_is_reported),
         cmocka_unit_test(a_copied_segment_is_told_and_not_read),
         cmocka_unit_test(a_segment_of_another_copy_is_read),
         cmocka_unit_test(the_caller_can_stop_the_reader),

@@ -434,6 +434,59 @@ static void no_memory_to_check(void **state)
     assert_true(n > 30);
 }
 
+static uint64_t rows_of(const char *path)
+{
+    struct ks_store_file *f;
+    struct ks_err err = { 0 };
+    uint64_t n;
+
+    if (ks_store_open(path, &f, &err) < 0)
+        fail_msg("%s", err.text);
+    n = ks_store_info(f)->n_measurements;
+    ks_store_close(f);
+    return n;
+}
+
+/* Gathers from a journal that has lost records: the old file gets the name "results.h5.<n>". */
+static void assert_kept(const struct place *p, int n)
+{
+    struct ks_store_totals t;
+    char kept[160];
+
+    snprintf(kept, sizeof(kept), "%s.%d", p->file, n);
+    place_gather(p, 1, &t);
+    assert_string_equal(t.kept_as, kept);
+    assert_int_equal(rows_of(kept), 31);
+    assert_true(rows_of(p->file) < 31);
+}
+
+static void a_journal_cut_back_keeps_the_old_file(void **state)
+{
+    const struct place *p = *state;
+    struct ks_store_totals t;
+    char journal[160], kept[160];
+    struct ks_buf whole;
+    struct skit k;
+
+    skit_run(p->dir[0], 1, 4, 9, 20, 5);
+    place_gather(p, 1, &t);
+    assert_string_equal(t.kept_as, "");
+    assert_int_equal(rows_of(p->file), 31);
+    snprintf(journal, sizeof(journal), "%s/journal/0001.ksj", p->dir[0]);
+    read_file(journal, &whole);
+    assert_int_equal(truncate(journal, (off_t)whole.len / 2), 0);
+    skit_open(&k, p->dir[0], 1, 4, 9); /* it is resumed */
+    skit_close(&k);
+    assert_kept(p, 1);
+    place_gather(p, 1, &t); /* from the same journal again */
+    assert_string_equal(t.kept_as, "");
+    snprintf(kept, sizeof(kept), "%s.1", p->file);
+    assert_int_equal(rename(kept, p->file), 0);
+    assert_int_equal(symlink(p->root, kept), 0); /* the name is taken */
+    assert_kept(p, 2);
+    ks_buf_release(&whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +498,7 @@ int main(void)
         TEST(a_flipped_byte_of_the_file_is_found),
         TEST(a_flipped_byte_of_the_journal_is_found),
         TEST(check_finds_the_wrong_journal),
+        TEST(a_journal_cut_back_keeps_the_old_file),
         TEST(a_full_disk_leaves_the_old_file),
         TEST(a_kill_leaves_the_old_file_or_the_new_one),
         TEST(no_memory),
