@@ -121,7 +121,7 @@ int ks_evaluation_run(struct ks_evaluation *j, const char *dir, const struct ks_
         rc = ks_choosers_pick(&others, j->is_wanted, j->picks, err);
     ks_choosers_release(&others);
     if (rc == 0)
-        rc = ks_fall_back(&j->cells, &j->features, j->is_training, j->is_wanted,
+        rc = ks_fall_back(&j->cells, &j->features, j->is_training, NULL, j->is_wanted,
                           j->picks[KS_BY_MODEL], j->outside, &j->n_outside, err);
     return rc;
 }

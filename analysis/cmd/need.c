@@ -27,12 +27,14 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(problems),
       .arg = "LIST",
+      .is_input = true,
       .help = "problem list to choose from, in any format that jobs can read; required" },
     { .name = "output",
       .letter = 'o',
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "FILE",
+      .is_output = true,
       .help = "write the chosen problems as a problem list (CSV); without it only the table is "
               "printed" },
     { .name = "n",
@@ -223,7 +225,7 @@ static int ranking_init(struct ranking *r, const struct job *j, struct ks_err *e
     r->rank = malloc((c->n_instances + 1) * sizeof(*r->rank));
     if (rc == 0 && (!r->scores || !r->rank))
         rc = ks_fail(err, KS_ENOMEM, "out of memory for %zu instances", j->spec.n_instances);
-    return rc == 0 ? ks_class_orders_fit(&r->orders, c, NULL, err) : rc;
+    return rc == 0 ? ks_class_orders_fit(&r->orders, c, NULL, NULL, err) : rc;
 }
 
 static void ranking_release(struct ranking *r)

@@ -353,7 +353,8 @@ static void prepare(struct job *j, struct clock *clock)
                                    .seed = c->seed,
                                    .use_counts = c->use_counts,
                                    .use_lost = c->use_lost,
-                                   .start = c->warm ? &j->warm.trees : NULL };
+                                   .start = c->warm ? &j->warm.trees : NULL,
+                                   .known = c->warm ? &j->warm.model.cells : NULL };
     j->options = (struct ks_train_options){ .n_folds = c->n_folds,
                                             .n_settings = c->n_settings,
                                             .max_rounds = c->max_rounds,

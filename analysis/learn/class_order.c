@@ -20,9 +20,9 @@ static int by_merit(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* merit: [KS_N_PROBLEM_CLASSES + 1][n_instances]. */
-static void add_up(struct ks_class_orders *o, const struct ks_cells *c, const bool *is_training,
-                   double *merit)
+/* merit: [KS_N_PROBLEM_CLASSES + 1][n_instances] of `to`, which c may be itself. */
+static void add_up(struct ks_class_orders *o, const struct ks_cells *to, const struct ks_cells *c,
+                   const bool *is_training, double *merit)
 {
     for (size_t i = 0; i < c->n_problems; i++) {
         const struct ks_cell_problem *p = &c->problems[i];
@@ -32,9 +32,14 @@ static void add_up(struct ks_class_orders *o, const struct ks_cells *c, const bo
         o->n_problems[p->class_id]++;
         for (size_t k = p->first; k < p->first + p->n; k++) {
             const double eff = c->cells[p->best].time_ns / c->cells[k].time_ns;
+            uint32_t at = c->cells[k].instance;
 
-            merit[p->class_id * o->n_instances + c->cells[k].instance] += eff;
-            merit[ALL * o->n_instances + c->cells[k].instance] += eff;
+            if (c != to)
+                at = ks_cells_find_instance(to, c->instances[at].id);
+            if (at == UINT32_MAX)
+                continue;
+            merit[p->class_id * o->n_instances + at] += eff;
+            merit[ALL * o->n_instances + at] += eff;
         }
     }
 }
@@ -51,7 +56,7 @@ static void put_order(struct ks_class_orders *o, uint32_t row, const double *mer
 }
 
 int ks_class_orders_fit(struct ks_class_orders *o_out, const struct ks_cells *c,
-                        const bool *is_training, struct ks_err *err)
+                        const bool *is_training, const struct ks_cells *known, struct ks_err *err)
 {
     const size_t n = c->n_instances;
     struct ks_class_orders o = { .n_instances = n };
@@ -62,7 +67,9 @@ int ks_class_orders_fit(struct ks_class_orders *o_out, const struct ks_cells *c,
 
     o.order = malloc(((ALL + 1) * n + 1) * sizeof(*o.order));
     if (merit && scratch && place && o.order) {
-        add_up(&o, c, is_training, merit);
+        add_up(&o, c, c, is_training, merit);
+        if (known)
+            add_up(&o, c, known, NULL, merit);
         put_order(&o, ALL, merit, NULL, scratch);
         for (uint32_t i = 0; i < n; i++)
             place[o.order[ALL * n + i]] = i;
@@ -109,12 +116,12 @@ void ks_class_orders_rank(const struct ks_class_orders *o, uint32_t class_id, do
 }
 
 int ks_fall_back(const struct ks_cells *c, const struct ks_featurizer *f, const bool *is_training,
-                 const bool *is_wanted, struct ks_pick *picks_io, const char **outside_out,
-                 size_t *n_out, struct ks_err *err)
+                 const struct ks_cells *known, const bool *is_wanted, struct ks_pick *picks_io,
+                 const char **outside_out, size_t *n_out, struct ks_err *err)
 {
     struct ks_class_orders o = { 0 };
     double *scores = malloc((c->n_instances + 1) * sizeof(*scores));
-    int rc = scores ? ks_class_orders_fit(&o, c, is_training, err)
+    int rc = scores ? ks_class_orders_fit(&o, c, is_training, known, err)
                     : ks_fail(err, KS_ENOMEM, "out of memory for %zu instances", c->n_instances);
 
     *n_out = 0;

@@ -23,9 +23,11 @@ struct ks_class_orders {
     uint32_t *order; /* [KS_N_PROBLEM_CLASSES + 1][n_instances] instances, the best first; the last
                         row is that of all problems; owned */
 };
-/* @is_training [in] [c->n_problems]; NULL: all. KS_ENOMEM. */
+/* @is_training [in] [c->n_problems]; NULL: all
+ * @known [in] further problems, all of them training, with instances of their own numbers; NULL:
+ * none KS_ENOMEM. */
 int ks_class_orders_fit(struct ks_class_orders *o_out, const struct ks_cells *c,
-                        const bool *is_training, struct ks_err *err);
+                        const bool *is_training, const struct ks_cells *known, struct ks_err *err);
 void ks_class_orders_release(struct ks_class_orders *o);
 
 /* Whether the class has an order of its own. */
@@ -40,12 +42,13 @@ void ks_class_orders_rank(const struct ks_class_orders *o, uint32_t class_id, do
 /* ks_fall_back() - problems outside the range of the features' training get the first instance of
  * their class's static order instead of the model's pick.
  * @is_training, is_wanted [in] [c->n_problems] what orders are fitted to; whose picks count
+ * @known [in] as for ks_class_orders_fit()
  * @picks_io [in,out] [c->n_problems]
  * @outside_out [out] [c->n_problems] what lies outside; NULL: inside, or not wanted. May be NULL
  * @n_out [out] how many there are
  * Returns 0; KS_ENOMEM. */
 int ks_fall_back(const struct ks_cells *c, const struct ks_featurizer *f, const bool *is_training,
-                 const bool *is_wanted, struct ks_pick *picks_io, const char **outside_out,
-                 size_t *n_out, struct ks_err *err);
+                 const struct ks_cells *known, const bool *is_wanted, struct ks_pick *picks_io,
+                 const char **outside_out, size_t *n_out, struct ks_err *err);
 
 #endif

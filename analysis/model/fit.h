@@ -40,8 +40,9 @@ struct ks_fit_input { /* borrowed */
     const struct ks_feature_source *source;
     uint32_t n_threads;
     uint64_t seed;
-    bool use_counts, use_lost;  /* weigh problems by use; train on lost pairs, too */
-    const struct ks_buf *start; /* every fit continues this model (booster.h); NULL: none */
+    bool use_counts, use_lost;    /* weigh problems by use; train on lost pairs, too */
+    const struct ks_buf *start;   /* every fit continues this model (booster.h); NULL: none */
+    const struct ks_cells *known; /* that it was trained on: none of `cells`; NULL: none */
 };
 
 /* The cells of some problems, with their features. Zero-initialised = empty. */

@@ -209,7 +209,7 @@ static int learn_orders(struct ks_selector *s, const struct ks_cells *c, struct 
 {
     uint16_t *candidate_of = malloc((c->n_instances + 1) * sizeof(*candidate_of));
     struct ks_class_orders o = { 0 };
-    int rc = candidate_of ? ks_class_orders_fit(&o, c, NULL, err) : no_memory(err);
+    int rc = candidate_of ? ks_class_orders_fit(&o, c, NULL, NULL, err) : no_memory(err);
 
     for (size_t i = 0; rc == 0 && i < c->n_instances; i++)
         candidate_of[i] = KS_SEL_NONE;

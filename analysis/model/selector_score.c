@@ -137,7 +137,7 @@ static int learn_orders(struct side *x, const struct scoring *j, uint32_t fold, 
     for (size_t p = 0; rc == 0 && p < n; p++)
         is_training[p] = j->s->losses.fold[p] != fold;
     if (rc == 0)
-        rc = ks_class_orders_fit(&x->orders, j->c, is_training, err);
+        rc = ks_class_orders_fit(&x->orders, j->c, is_training, NULL, err);
     free(is_training);
     return rc;
 }

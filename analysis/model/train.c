@@ -127,7 +127,7 @@ static int fall_back(struct run *r, uint32_t i, const struct split *s,
 {
     const struct ks_cells *c = r->in->cells;
     const char **outside = calloc(c->n_problems + 1, sizeof(*outside));
-    int rc = outside ? ks_fall_back(c, features, s->is_training, s->is_held,
+    int rc = outside ? ks_fall_back(c, features, s->is_training, r->in->known, s->is_held,
                                     r->t->picks[KS_BY_MODEL], outside, &r->n_outside[i], err)
                      : ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", c->n_problems);
 
@@ -361,8 +361,8 @@ static int fit_class(struct run *r, uint32_t class_id, const struct split *s, st
     if (rc == 0)
         rc = ks_score_problems(f.booster, &features, c, s->is_held, r->t->class_picks, NULL, err);
     if (rc == 0)
-        rc = ks_fall_back(c, &features, s->is_training, s->is_held, r->t->class_picks, NULL,
-                          &n_outside, err);
+        rc = ks_fall_back(c, &features, s->is_training, r->in->known, s->is_held, r->t->class_picks,
+                          NULL, &n_outside, err);
     for (size_t p = 0; rc == 0 && p < c->n_problems; p++)
         if (s->is_held[p])
             r->t->has_class_pick[p] = true;

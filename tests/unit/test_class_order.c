@@ -98,6 +98,25 @@ static void make_cells(struct ks_cells *c)
     assert_int_equal(ks_cells_finish(c, NULL), 0);
 }
 
+/* All cells of c, the last instance first, and one instance that c does not have. */
+static void make_known(const struct ks_cells *c, struct ks_cells *known)
+{
+    uint32_t other;
+
+    *known = (struct ks_cells){ 0 };
+    assert_int_equal(ks_cells_instance(known, 99, "other", &other, NULL), 0);
+    for (size_t i = c->n_instances; i-- > 0;)
+        assert_int_equal(
+            ks_cells_instance(known, c->instances[i].id, c->instances[i].name, &other, NULL), 0);
+    assert_int_equal(ks_cells_append(known, c, NULL), 0);
+    for (uint32_t i = 0; i < c->n_problems; i++) {
+        struct ks_timed_cell cell = { .problem = i, .time_ns = 150, .se_ns = -1, .weight = 1 };
+
+        assert_int_equal(ks_cells_add(known, &cell, NULL), 0);
+    }
+    assert_int_equal(ks_cells_finish(known, NULL), 0);
+}
+
 static void is_order(const uint32_t *order, uint32_t a, uint32_t b, uint32_t d, uint32_t e)
 {
     const uint32_t want[] = { a, b, d, e };
@@ -108,12 +127,12 @@ static void is_order(const uint32_t *order, uint32_t a, uint32_t b, uint32_t d, 
 static void classes_have_their_own_orders(void **state)
 {
     struct ks_class_orders o;
-    struct ks_cells c;
+    struct ks_cells c, known;
     bool is_training[N_ALL];
 
     (void)state;
     make_cells(&c);
-    assert_int_equal(ks_class_orders_fit(&o, &c, NULL, NULL), 0);
+    assert_int_equal(ks_class_orders_fit(&o, &c, NULL, NULL, NULL), 0);
     is_order(ks_class_orders_of(&o, KS_N_PROBLEM_CLASSES), 0, 1, 2, 3);
     is_order(ks_class_orders_of(&o, KS_CLASS_3X3), 0, 1, 2, 3);
     is_order(ks_class_orders_of(&o, KS_CLASS_DEPTHWISE), 1, 2, 0, 3);
@@ -126,10 +145,18 @@ static void classes_have_their_own_orders(void **state)
     /* only what is in training counts */
     for (uint32_t i = 0; i < N_ALL; i++)
         is_training[i] = i >= N_3X3 + 3;
-    assert_int_equal(ks_class_orders_fit(&o, &c, is_training, NULL), 0);
+    assert_int_equal(ks_class_orders_fit(&o, &c, is_training, NULL, NULL), 0);
     assert_false(ks_class_orders_has(&o, KS_CLASS_DEPTHWISE));
     is_order(ks_class_orders_of(&o, KS_CLASS_DEPTHWISE), 2, 1, 0, 3);
     ks_class_orders_release(&o);
+    /* and what a model that is continued was trained on: a reversed order of instances there */
+    make_known(&c, &known);
+    assert_int_equal(ks_class_orders_fit(&o, &c, is_training, &known, NULL), 0);
+    assert_true(ks_class_orders_has(&o, KS_CLASS_DEPTHWISE));
+    is_order(ks_class_orders_of(&o, KS_CLASS_DEPTHWISE), 1, 2, 0, 3);
+    is_order(ks_class_orders_of(&o, KS_CLASS_3X3), 0, 1, 2, 3);
+    ks_class_orders_release(&o);
+    ks_cells_release(&known);
     ks_cells_release(&c);
 }
 
@@ -158,7 +185,8 @@ static void outside_problems_fall_back(void **state)
         is_wanted[i] = i == 3 || i == first || i == N_ALL - 1;
         picks[i].cell = c.problems[i].first + 2; /* what the model picks */
     }
-    assert_int_equal(ks_fall_back(&c, &f, is_training, is_wanted, picks, outside, &n, NULL), 0);
+    assert_int_equal(ks_fall_back(&c, &f, is_training, NULL, is_wanted, picks, outside, &n, NULL),
+                     0);
     assert_int_equal(n, 2);
     assert_int_equal(picks[3].cell, c.problems[3].first + 2);
     assert_int_equal(picks[first].cell, c.problems[first].first + 1);
@@ -167,7 +195,8 @@ static void outside_problems_fall_back(void **state)
     assert_null(outside[3]);
     assert_null(outside[N_ALL - 2]);
     assert_string_equal(outside[first], "n");
-    assert_int_equal(ks_fall_back(&c, &without, is_training, is_wanted, picks, NULL, &n, NULL), 0);
+    assert_int_equal(
+        ks_fall_back(&c, &without, is_training, NULL, is_wanted, picks, NULL, &n, NULL), 0);
     assert_int_equal(n, 0);
     ks_cells_release(&c);
 }

@@ -179,7 +179,8 @@ static void test_outside_problems_fall_back_alike(void **state)
     is_wanted = calloc(c.n_problems, sizeof(*is_wanted));
     for (size_t p = 0; p < c.n_problems; p++)
         is_wanted[p] = !(is_training[p] = p < m->cells.n_problems);
-    assert_int_equal(ks_fall_back(&c, &f, is_training, is_wanted, want, NULL, &n_outside, NULL), 0);
+    assert_int_equal(
+        ks_fall_back(&c, &f, is_training, NULL, is_wanted, want, NULL, &n_outside, NULL), 0);
     for (uint32_t size = KS_SEL_FULL; size <= KS_SEL_DISTILLED; size++) {
         struct ks_selector s;
 
@@ -292,7 +293,7 @@ static void test_orders_of_many_instances_fit(void **state)
     skit_forest(m, &f);
     assert_int_equal(
         ks_selector_create(&spec, &f, KS_TARGET_LOG_TIME, &c, NULL, &options, &s, NULL), 0);
-    assert_int_equal(ks_class_orders_fit(&o, &c, NULL, NULL), 0);
+    assert_int_equal(ks_class_orders_fit(&o, &c, NULL, NULL, NULL), 0);
     for (uint32_t k = 0; k < KS_N_PROBLEM_CLASSES; k++)
         n_whole += ks_class_orders_has(&o, k) ? o.n_ranked[k] : 0;
     assert_true(n_whole > KS_SEL_CLASS_ENTRIES);
@@ -410,7 +411,8 @@ static void test_lines_fall_back_as_training(void **state)
         for (size_t p = 0; p < N_PROBLEMS; p++)
             is_training[p] = !(is_held[p] = p % 5 == fold);
         assert_int_equal(
-            ks_fall_back(&m->cells, &features, is_training, is_held, picks, NULL, &n, NULL), 0);
+            ks_fall_back(&m->cells, &features, is_training, NULL, is_held, picks, NULL, &n, NULL),
+            0);
     }
     for (int with_table = 0; with_table < 2; with_table++) {
         struct ks_selector_line line;

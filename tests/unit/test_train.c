@@ -375,8 +375,8 @@ static void folds_fall_back(void **state)
             is_held[p] = t.fold[p] == fold;
             is_training[p] = !is_held[p];
         }
-        assert_int_equal(ks_fall_back(&k->cells, &f, is_training, is_held, want, NULL, &n, &err),
-                         0);
+        assert_int_equal(
+            ks_fall_back(&k->cells, &f, is_training, NULL, is_held, want, NULL, &n, &err), 0);
         for (size_t p = 0; p < TKIT_PROBLEMS; p++)
             if (is_held[p])
                 assert_int_equal(t.picks[KS_BY_MODEL][p].cell, want[p].cell);
