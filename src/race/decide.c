@@ -8,6 +8,9 @@
 
 #define PART_MAX 1e3 /* squared logs */
 #define UNIT     1e-12
+/* Variance of round 0 over what those show that were chosen by it: in a simulation with a standard
+ * deviation of 2.6 % they show 2.1 %. */
+#define CHOSEN 1.53
 
 static uint64_t rounds_upto(uint32_t last)
 {
@@ -176,8 +179,6 @@ static void sum_take(struct ks_race_sum *sum, double squares, uint64_t freedom)
     sum->freedom += freedom;
 }
 
-/* Contenders of the first visit were chosen by their times in round 0, which hides part of its
- * spread; only pilots were not. */
 static bool is_shared(const struct ks_race *race, size_t i, uint32_t a, uint32_t b)
 {
     const struct value *x = &race->values[i];
@@ -186,7 +187,14 @@ static bool is_shared(const struct ks_race *race, size_t i, uint32_t a, uint32_t
         return false;
     if (!are_alike(x->log_mhz[a], x->log_mhz[b]))
         return false;
-    return a > 0 || (x->is_pilot && x->first_device == race->config.device_id);
+    return a > 0 || x->first_device == race->config.device_id;
+}
+
+/* Contenders of the first visit were chosen by their times in round 0, which hides part of its
+ * spread; pilots were not. */
+static double weight_of(const struct value *x, uint32_t a)
+{
+    return a > 0 || x->is_pilot ? 1 : CHOSEN;
 }
 
 /* Round b follows round a. */
@@ -201,7 +209,7 @@ static void spread_of(const struct ks_race *race, uint32_t a, uint32_t b,
             double y = race->values[i].log_ns[b] - race->values[i].log_ns[a];
 
             sum += y;
-            squares += y * y;
+            squares += weight_of(&race->values[i], a) * y * y;
             n++;
         }
     if (n == 0)
@@ -211,7 +219,7 @@ static void spread_of(const struct ks_race *race, uint32_t a, uint32_t b,
         if (is_shared(race, i, a, b)) {
             double y = race->values[i].log_ns[b] - race->values[i].log_ns[a] - mean;
 
-            about += y * y;
+            about += weight_of(&race->values[i], a) * y * y;
         }
     sum_take(&out->level, squares / (double)n / 2, 1);
     if (n > 1 && a == 0)
