@@ -266,12 +266,14 @@ static void fit(struct differences *d, double prior, double freedom, struct ks_l
                            ks_student_quantile((1 - INNER) / 2, e->freedom),
                        d->n_all);
     for (unsigned k = 0; k < KS_LABEL_CLASSES; k++) {
+        const double q = d->n[k] >= MANY ? OUTER : INNER; /* intervals end near the outer one */
         double own = scale;
 
-        if (d->n[k] >= MANY) /* intervals end near this quantile */
-            own = shrunk(
-                scale, quantile_of(d, k, OUTER) / ks_student_quantile((1 - OUTER) / 2, e->freedom),
-                d->n[k]);
+        if (d->n[k] > 0)
+            own = shrunk(scale,
+                         ks_stats_quantile(d->x[k], d->n[k], q) /
+                             ks_student_quantile((1 - q) / 2, e->freedom),
+                         d->n[k]);
         e->round[k] = pow(own * d->class_scale[k], 2);
     }
 }

@@ -16,8 +16,9 @@
  * Estimation. From the differences between the sweeps of a cell; with fewer than 50 of these, from
  * those between successive rounds, too. The degrees of freedom are those at which |T| has the ratio
  * of the 90 % quantile to the median of the differences (each over its class's median), the scale
- * of a class is read from its 90 % quantile. Moments of logs of cells' variances, as in scatter.h,
- * would take the degrees of freedom from the steadiest cells. The prior counts as 20 differences.
+ * of a class is read from its 90 % quantile, with fewer than 50 differences from their median.
+ * Moments of logs of cells' variances, as in scatter.h, would take the degrees of freedom from the
+ * steadiest cells. The prior counts as 20 differences, for each class as for all of them together.
  * With neither sweeps nor rounds it is all there is; it is then smaller in proportion where samples
  * within a round scatter by less than on the machine that it is from, and larger where anchors vary
  * more (scatter.h): what they show is added to all classes alike.
