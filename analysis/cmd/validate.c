@@ -396,16 +396,19 @@ static int check_device(const struct job *j, const struct ks_dataset *d, const c
 static int check_other(const struct job *j, struct ks_err *err)
 {
     const struct ks_time_source *m = &j->eval.model.device, *other = &j->other.model.device;
+    struct ks_buf text;
+    int rc;
 
     if (j->config->is_mixed || ks_source_is_of(other, m))
         return 0;
-    return ks_fail(err, KS_EINVAL,
-                   "--against %s: it is for %s (class %016llx, condition %016llx), but this model "
-                   "is for %s (%016llx, %016llx); allow it with --mixed",
-                   j->config->against, ks_device_called(other->model, other->arch),
-                   (unsigned long long)other->device_class, (unsigned long long)other->condition,
-                   ks_device_called(m->model, m->arch), (unsigned long long)m->device_class,
-                   (unsigned long long)m->condition);
+    ks_buf_init(&text);
+    ks_buf_printf(&text, "--against %s: it is for ", j->config->against);
+    ks_source_text(other, &text);
+    ks_buf_printf(&text, ", but this model is for ");
+    ks_source_text(m, &text);
+    rc = ks_fail(err, KS_EINVAL, "%s; allow it with --mixed", ks_buf_text(&text));
+    ks_buf_release(&text);
+    return rc;
 }
 
 static int read_again(struct job *j, const struct ks_dataset_rules *rules, struct ks_err *err)
