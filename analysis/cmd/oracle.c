@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 struct config {
     const char *output;
@@ -159,13 +160,26 @@ static void put_error(const struct ks_oracle *o, uint32_t domain, struct ks_buf 
         100 * sqrt(e->round[KS_LABEL_FAR]), e->freedom, from);
 }
 
+/* Devices of one model can be of several classes, such as ranks with different memory. */
+static void put_device(const struct ks_sweeps *s, uint32_t domain, struct ks_buf *to)
+{
+    const struct ks_sweep_domain *d = &s->domains[domain];
+    uint32_t n_alike = 0;
+
+    for (uint32_t i = 0; i < s->n_domains; i++)
+        n_alike += strcmp(s->domains[i].device, d->device) == 0;
+    ks_input_put_name(to, d->device[0] ? d->device : "unknown device");
+    if (n_alike > 1)
+        ks_buf_printf(to, " (class %016llx, condition %016llx)",
+                      (unsigned long long)d->device_class, (unsigned long long)d->condition);
+}
+
 static void put_scatter(const struct ks_input *in, const struct ks_oracle *o, uint32_t domain,
                         struct ks_buf *to)
 {
     const struct ks_scatter *s = &o->scatter[domain];
-    const char *device = in->sweeps.domains[domain].device;
 
-    ks_input_put_name(to, device[0] ? device : "unknown device");
+    put_device(&in->sweeps, domain, to);
     ks_buf_printf(to,
                   ": against the others of its problem a time of one round varies by %.2f %% "
                   "between sweeps, a round by %.2f %%\n",
