@@ -190,8 +190,8 @@ static bool is_shared(const struct ks_race *race, size_t i, uint32_t a, uint32_t
     return a > 0 || x->first_device == race->config.device_id;
 }
 
-/* Contenders of the first visit were chosen by their times in round 0, which hides part of its
- * spread; pilots were not. */
+/* Contenders of the first visit were chosen by their times in round 0 against those of the others,
+ * which hides part of its spread about what all share; pilots were not. */
 static double weight_of(const struct value *x, uint32_t a)
 {
     return a > 0 || x->is_pilot ? 1 : CHOSEN;
@@ -209,7 +209,7 @@ static void spread_of(const struct ks_race *race, uint32_t a, uint32_t b,
             double y = race->values[i].log_ns[b] - race->values[i].log_ns[a];
 
             sum += y;
-            squares += weight_of(&race->values[i], a) * y * y;
+            squares += y * y;
             n++;
         }
     if (n == 0)

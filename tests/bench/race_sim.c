@@ -49,6 +49,25 @@ const struct race_noise race_noises[] = {
       .first_sd = 0.025,
       .common_sd = 0.022,
       .contaminate = 0.1 },
+    { .name = "clocks",
+      .pass_sd = 0.008,
+      .visit_sd = 0.01,
+      .first_sd = 0.025,
+      .common_sd = 0.022,
+      .throttle = 0.2,
+      .has_clock = true },
+    { .name = "losses",
+      .pass_sd = 0.008,
+      .visit_sd = 0.01,
+      .first_sd = 0.025,
+      .common_sd = 0.022,
+      .unclosed = 0.1 },
+    { .name = "crowded",
+      .pass_sd = 0.008,
+      .visit_sd = 0.01,
+      .first_sd = 0.025,
+      .common_sd = 0.022,
+      .max_visit = 12 },
 };
 const size_t race_n_noises = sizeof(race_noises) / sizeof(race_noises[0]);
 
@@ -82,7 +101,7 @@ struct sim { /* a race on its way */
     double *factor, *visit; /* [n]: an instance's own noise, its state in this round */
     uint32_t *taken;        /* [n]: recorded samples used */
     double spent_ns, first_ns;
-    uint32_t n_passes;
+    uint32_t n_passes, n_leases;
 };
 
 /* Median of the next recorded samples. After the last comes the first: what is measured again says
@@ -109,6 +128,12 @@ static double planted(struct sim *s, uint32_t i, double place, bool is_slow)
     return is_slow ? x + log(1.1) : x;
 }
 
+/* Instances differ in their usual clocks. */
+static double clock_of(const struct sim *s, uint32_t i, bool is_slow)
+{
+    return s->noise->has_clock ? 1500 * (1 + 0.02 * (i % 3)) * (is_slow ? 0.9 : 1) : 0;
+}
+
 /* One round: n instances at the places of `order`, whose length is n_places. */
 static int measure(struct sim *s, uint32_t round, const uint64_t *order, size_t n_places, size_t n,
                    struct ks_err *err)
@@ -118,24 +143,29 @@ static int measure(struct sim *s, uint32_t round, const uint64_t *order, size_t 
     double slow_from = uniform(s->rng) < z->throttle ? uniform(s->rng) : 2;
     int rc = 0;
 
+    if (round > 0 && z->unclosed > 0 && uniform(s->rng) < z->unclosed)
+        n_places /= 2;
+    s->n_leases++;
     for (uint32_t i = 0; i < s->p->n; i++)
         s->visit[i] =
             common + (round ? z->visit_sd : z->first_sd) * s->factor[i] * race_sim_normal(s->rng);
     for (size_t k = 0; k < n_places && rc == 0; k++) {
         uint32_t i = (uint32_t)order[k] - 1;
         double place = (double)k / (double)n_places;
+        bool is_slow = place > slow_from;
         struct ks_race_seen seen = { .instance = order[k],
                                      .device_id = 1,
-                                     .lease_id = round + 1,
+                                     .lease_id = s->n_leases,
                                      .attempt = 1,
                                      .round = round,
                                      .position = (uint32_t)k,
                                      .n_visit = (uint32_t)n,
                                      .outcome = KS_O_OK,
-                                     .n_samples = 19 };
+                                     .n_samples = 19,
+                                     .clock_mhz = clock_of(s, i, is_slow) };
         bool is_dirty = s->p->is_dirty &&
                         s->p->is_dirty[(size_t)i * s->p->n_samples + s->taken[i] % s->p->n_samples];
-        double x = s->p->samples ? recorded(s, i) : planted(s, i, place, place > slow_from);
+        double x = s->p->samples ? recorded(s, i) : planted(s, i, place, is_slow);
 
         seen.flags = is_dirty ? KS_FL_CONTAMINATED : 0;
         if (uniform(s->rng) < z->contaminate) {
@@ -274,6 +304,7 @@ int race_sim_run(const struct race_problem *p, const struct race_noise *noise,
     int rc = 0;
 
     c.device_id = 1;
+    c.max_visit = noise->max_visit;
     s.factor = calloc(p->n, sizeof(*s.factor));
     s.visit = calloc(p->n, sizeof(*s.visit));
     s.taken = calloc(p->n, sizeof(*s.taken));

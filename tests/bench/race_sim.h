@@ -20,6 +20,9 @@ struct race_noise {
     double throttle;    /* share of visits in which all after a random place are 10 % slower */
     double uneven;      /* sd of the log of an instance's own factor of all its noise */
     double contaminate; /* share of values that are 30 % late and have the flag */
+    bool has_clock;     /* the device tells its clock, which is 10 % lower where it is throttled */
+    double unclosed;    /* share of visits that end in the middle: their worker dies */
+    uint32_t max_visit; /* instances in a visit at most; 0: no limit */
 };
 
 struct race_problem {

@@ -386,7 +386,7 @@ static void chosen_ones_tell_more_of_the_spread_of_round_0(void **state)
         race_kit_near((double)v.spread.first.squares * 1e-12, y * y * (4 * of_first + others) / 9,
                       1e-6);
         assert_int_equal(v.spread.level.freedom, 1);
-        race_kit_near((double)v.spread.level.squares * 1e-12, y * y * of_first / 3 / 2, 1e-6);
+        race_kit_near((double)v.spread.level.squares * 1e-12, y * y / 3 / 2, 1e-6);
         ks_race_destroy(race);
     }
 }
