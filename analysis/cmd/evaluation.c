@@ -78,7 +78,7 @@ static int open_features(struct ks_evaluation *j, const char *dir, struct ks_err
                     "%s has %zu features, model.json %zu: the two files belong to different models",
                     path, spec.n_features, n_features);
     if (rc == 0)
-        rc = ks_spec_featurizer(&spec, &j->cells, &j->features, err);
+        rc = ks_spec_featurizer(&spec, &j->cells, j->is_training, &j->features, err);
     ks_feature_spec_release(&spec);
     return rc;
 }

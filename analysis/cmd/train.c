@@ -336,6 +336,7 @@ static int prepare_features(struct job *j, struct ks_err *err)
     }
     j->from = (struct ks_spec_source){ .traits = &j->data.traits,
                                        .given = is_warm ? &j->warm.spec : NULL,
+                                       .known = is_warm ? &j->warm.model.cells : NULL,
                                        .devices = j->devices,
                                        .n_devices = n,
                                        .device_of = j->device_of };

@@ -12,12 +12,17 @@ struct context {
     const uint32_t *device_of; /* [sources of times]; NULL: of the same number */
     const struct ks_cells *cells;
     uint32_t *instance; /* [cells' n_instances] in the specification; UINT32_MAX: not there */
+    bool *is_measured;  /* [cells' n_instances] in training, on some problem */
     const char **names; /* [n_features] */
 };
 
+/* The specification can have instances that training never measured, such as those that the filters
+ * of the training data left out: a selector does not offer them. */
 static bool knows(void *ctx, uint32_t instance)
 {
-    return ((const struct context *)ctx)->instance[instance] != UINT32_MAX;
+    const struct context *x = ctx;
+
+    return x->instance[instance] != UINT32_MAX && x->is_measured[instance];
 }
 
 static size_t device_of(const uint32_t *map, const struct ks_cells *c, uint32_t problem)
@@ -33,7 +38,7 @@ static void fill(void *ctx, uint32_t problem, uint32_t instance, float *row_out)
     const size_t k = x->n_specs > 1 ? device_of(x->device_of, x->cells, problem) : 0;
     const struct ks_feature_spec *spec = &x->specs[k];
 
-    if (!knows(ctx, instance)) {
+    if (x->instance[instance] == UINT32_MAX) {
         for (size_t i = 0; i < spec->n_features; i++)
             row_out[i] = NAN;
         return;
@@ -61,6 +66,7 @@ static void destroy(struct context *x)
         return;
     release_specs(x->specs, x->n_specs);
     free(x->instance);
+    free(x->is_measured);
     free(x->names);
     free(x);
 }
@@ -71,6 +77,19 @@ static size_t analytic_column(const struct ks_feature_spec *s)
         if (s->features[i].kind == KS_FEATURE_PAIR && s->features[i].index == KS_FX_EXPECT)
             return i;
     return SIZE_MAX;
+}
+
+/* known: as in struct ks_spec_source. */
+static void mark_measured(struct context *x, const bool *is_training, const struct ks_cells *known)
+{
+    const struct ks_cells *c = x->cells;
+
+    for (size_t i = 0; i < c->n; i++)
+        if (is_training[c->cells[i].problem])
+            x->is_measured[c->cells[i].instance] = true;
+    for (size_t i = 0; known && i < c->n_instances; i++)
+        if (ks_cells_find_instance(known, c->instances[i].id) != UINT32_MAX)
+            x->is_measured[i] = true;
 }
 
 /* specs: [n] taken on success. */
@@ -84,9 +103,10 @@ static int make_featurizer(struct ks_feature_spec *specs, size_t n, const uint32
         x->cells = c;
         x->device_of = device_map;
         x->instance = malloc((c->n_instances + 1) * sizeof(*x->instance));
+        x->is_measured = calloc(c->n_instances + 1, sizeof(*x->is_measured));
         x->names = malloc((specs->n_features + 1) * sizeof(*x->names));
     }
-    if (!x || !x->instance || !x->names) {
+    if (!x || !x->instance || !x->is_measured || !x->names) {
         destroy(x);
         return ks_fail(err, KS_ENOMEM, "out of memory for %zu features", specs->n_features);
     }
@@ -107,7 +127,7 @@ static int make_featurizer(struct ks_feature_spec *specs, size_t n, const uint32
 }
 
 int ks_spec_featurizer(struct ks_feature_spec *spec, const struct ks_cells *c,
-                       struct ks_featurizer *f_out, struct ks_err *err)
+                       const bool *is_training, struct ks_featurizer *f_out, struct ks_err *err)
 {
     struct ks_feature_spec *own = malloc(sizeof(*own));
     int rc;
@@ -116,11 +136,13 @@ int ks_spec_featurizer(struct ks_feature_spec *spec, const struct ks_cells *c,
         return ks_fail(err, KS_ENOMEM, "out of memory for %zu features", spec->n_features);
     *own = *spec;
     rc = make_featurizer(own, 1, NULL, c, f_out, err);
-    if (rc < 0)
+    if (rc < 0) {
         free(own);
-    else
-        *spec = (struct ks_feature_spec){ 0 };
-    return rc;
+        return rc;
+    }
+    mark_measured(f_out->ctx, is_training, NULL);
+    *spec = (struct ks_feature_spec){ 0 };
+    return 0;
 }
 
 void ks_spec_release(struct ks_featurizer *f)
@@ -235,6 +257,8 @@ static int fit(void *ctx, const struct ks_cells *c, const bool *is_training,
 
     if (rc == 0)
         rc = make_featurizer(f.specs, from->n_devices, from->device_of, c, f_out, err);
+    if (rc == 0)
+        mark_measured(f_out->ctx, is_training, from->known);
     if (rc < 0)
         release_specs(f.specs, from->n_devices);
     free(f.problems);

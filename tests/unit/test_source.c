@@ -27,7 +27,8 @@ static uint32_t source_of(size_t problem)
     return problem % 4 == 3;
 }
 
-static void make_cells(struct ks_cells *c)
+/* rare: the first problem that the last instance was measured on. */
+static void make_cells_with(struct ks_cells *c, size_t rare)
 {
     static const uint64_t ids[] = { 11, 22, 33, 44 };
 
@@ -38,6 +39,8 @@ static void make_cells(struct ks_cells *c)
         for (size_t k = 0; k < FKIT_INSTANCES; k++) {
             struct ks_timed_cell cell = { .se_ns = -1, .weight = 1 };
 
+            if (k == FKIT_INSTANCES - 1 && i < rare)
+                continue;
             cell.time_ns = (double)(1000 + 100 * k + 7 * i) * (source_of(i) ? 0.01 : 1);
             assert_int_equal(ks_cells_problem(c, &p, &cell.problem, NULL), 0);
             assert_int_equal(ks_cells_instance(c, ids[k], "i", &cell.instance, NULL), 0);
@@ -46,6 +49,11 @@ static void make_cells(struct ks_cells *c)
         }
     }
     assert_int_equal(ks_cells_finish(c, NULL), 0);
+}
+
+static void make_cells(struct ks_cells *c)
+{
+    make_cells_with(c, 0);
 }
 
 /* What a device's features are if there were no other: from all problems, calibrated on its own. */
@@ -166,11 +174,42 @@ static void new_problems_widen_the_range(void **state)
     fkit_release(&kit);
 }
 
+/* A selector does not offer what training has not measured, whatever the traits list. */
+static void what_training_has_not_measured_is_not_offered(void **state)
+{
+    const uint32_t last = FKIT_INSTANCES - 1;
+    struct ks_spec_source from = { .devices = devices, .n_devices = 2 };
+    struct ks_feature_source source = ks_spec_source(&from);
+    struct ks_cells c, known;
+    struct ks_featurizer f;
+    struct fkit kit;
+    bool is_training[N];
+
+    (void)state;
+    fkit_make(&kit);
+    from.traits = &kit.traits;
+    make_cells_with(&c, N - 1);
+    make_cells(&known);
+    memset(is_training, true, sizeof(is_training));
+    for (int turn = 0; turn < 3; turn++) {
+        is_training[N - 1] = turn == 0;
+        from.known = turn == 2 ? &known : NULL; /* of a model that is continued */
+        assert_int_equal(source.fit(source.ctx, &c, is_training, &f, NULL), 0);
+        assert_true(f.knows(f.ctx, 0));
+        assert_true(f.knows(f.ctx, last) == (turn != 1));
+        source.release(&f);
+    }
+    ks_cells_release(&known);
+    ks_cells_release(&c);
+    fkit_release(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_of_their_own_device),
         cmocka_unit_test(new_problems_widen_the_range),
+        cmocka_unit_test(what_training_has_not_measured_is_not_offered),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
