@@ -5,8 +5,8 @@
 # oracle of an independent second sweep of the same unseen shapes in the first. Picks and oracle are then
 # measured again together (validate --retime).
 #
-#   DIRECTION: forward (1200 training shapes, 300 unseen), backward_data, backward_weight (600, 150);
-#   default all three, about two hours on 2 cores with nothing else on them
+#   DIRECTION: forward (1200 training shapes, 300 unseen), backward_data (600, 150), backward_weight
+#   (1200, 150); default all three, about two hours on 2 cores with nothing else on them
 #
 #   --build DIR    a configured build tree; default build
 #   --out DIR      sweeps, models, logs; default build/bench/host. Started again, it goes on from there
@@ -46,16 +46,17 @@ launch=(mpirun -n 2 --bind-to none --enable-recovery)
 [ "$(id -u)" -eq 0 ] && launch+=(--allow-run-as-root)
 export OMP_WAIT_POLICY=passive
 
-# Random layers of at most 200 MFLOP, the same ones every time; training and unseen are disjoint.
-shapes() { # DIRECTION TRAINING UNSEEN
+# Random layers of at most 200 MFLOP, the same ones every time; training and unseen are disjoint. Those of MORE
+# come behind the unseen ones, so that there can be more later on: what was measured stays valid.
+shapes() { # DIRECTION TRAINING UNSEEN MORE
     python3 - "$@" <<'PY' || fail 3 "cannot make the shapes"
-import random, sys
-direction, n_training, n_unseen = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+import os, random, sys
+direction, n_training, n_unseen, n_more = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 rng = random.Random("ksweep " + direction)
 channels = [3, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 96, 112, 128, 144, 160, 192, 224, 256, 320, 384, 512]
 names = "operator direction dtype layout n g c_total k_total hi wi y x stride_h stride_w pad_h_lo pad_w_lo pad_h_hi pad_w_hi"
 seen = []
-while len(seen) < n_training + n_unseen:
+while len(seen) < n_training + n_unseen + n_more:
     size, f, stride = rng.choice([7, 8, 10, 14, 16, 20, 28, 32, 40, 56, 64]), rng.choice([1, 1, 3, 3, 3, 5, 7]), rng.choice([1, 1, 1, 2])
     c, k, n = rng.choice(channels), rng.choice(channels), rng.choice([1, 1, 2, 4])
     g = rng.choice([1] * 6 + [2, 4, 8, 32, c])
@@ -68,10 +69,12 @@ while len(seen) < n_training + n_unseen:
     row = ("grouped_conv", direction, "fp32", "nhwgc", n, g, c, k, size, size, f, f, stride, stride, p, p, p, p)
     if row not in seen:
         seen.append(row)
-for name, part in (("training", seen[:n_training]), ("unseen", seen[n_training:])):
-    with open(direction + "-" + name + ".csv", "w") as to:
-        to.write(names.replace(" ", ",") + "\n")
-        to.writelines(",".join(map(str, r)) + "\n" for r in part)
+unseen = seen[n_training : n_training + n_unseen]
+for name, part in (("training", seen[:n_training] + seen[n_training + n_unseen :]), ("unseen", unseen)):
+    path, lines = direction + "-" + name + ".csv", [names.replace(" ", ",")] + [",".join(map(str, r)) for r in part]
+    text = "\n".join(lines) + "\n"
+    if not os.path.exists(path) or open(path).read() != text:
+        open(path, "w").write(text)
 PY
 }
 
@@ -90,12 +93,12 @@ job() { # NAME LIST CONFIG
 JSON
 }
 
-sweep() { # NAME [JOB]
+sweep() { # NAME LIST [JOB]: of a list that has grown since, what is new
     local left=$((end - $(date +%s))) resume=() rc
-    [ -e "$1.done" ] && return
+    [ "$1.done" -nt "$2" ] && return
     [ "$left" -gt 30 ] || fail 3 "time is up before $1: start it again"
-    [ -d "$1" ] && resume=(--resume)
-    "${launch[@]}" "$bin/ksweep" run "${2:-$1.json}" --out "$1" --max-time "${left}s" "${resume[@]}" >>"$1.log" 2>&1
+    [ -d "$1" ] && resume=(--resume --extend)
+    "${launch[@]}" "$bin/ksweep" run "${3:-$1.json}" --out "$1" --max-time "${left}s" "${resume[@]}" >>"$1.log" 2>&1
     [ -d "$1/journal" ] || fail 3 "run: $(tail -n 1 "$1.log")"
     "$bin/ksweep" gather "$1" >"$1.gathered" 2>&1 || fail 3 "gather: $(cat "$1.gathered")"
     rc=$(sed -n 's/.*"exit": *\([0-9]*\).*/\1/p' "$1/status.json" | head -n 1)
@@ -115,17 +118,23 @@ line() { # LABEL REPORT WHO
 }
 
 for d in "${directions[@]}"; do
-    [ "$d" = forward ] && n=1200 unseen=300 || { n=600 unseen=150; }
-    shapes "$d" $((n * scale / 100)) $((unseen * scale / 100))
+    case $d in
+    forward) n=1200 unseen=300 more=0 ;;
+    backward_data) n=600 unseen=150 more=0 ;;
+    backward_weight) n=600 unseen=150 more=600 ;;
+    esac
+    shapes "$d" $((n * scale / 100)) $((unseen * scale / 100)) $((more * scale / 100))
     job "$d-train" "$d-training" "host_$d"
     job "$d-first" "$d-unseen" "host_$d"
     job "$d-second" "$d-unseen" "host_$d"
-    for part in train first second; do
-        sweep "$d-$part"
-    done
-    rm -rf "$d-model"
-    "$bin/ksweep-analyze" train "$d-train/results.h5" -o "$d-model" --seed 1 --threads 2 >"$d-train.txt" 2>"$d-train.err"
-    [ $? -le 1 ] || fail 3 "train: $(tail -n 1 "$d-train.err")"
+    sweep "$d-train" "$d-training.csv"
+    sweep "$d-first" "$d-unseen.csv"
+    sweep "$d-second" "$d-unseen.csv"
+    [ "$d-model" -nt "$d-train.done" ] || rm -rf "$d-model" "$d-retime" "$d-again" "$d-again.done"
+    if [ ! -d "$d-model" ]; then
+        "$bin/ksweep-analyze" train "$d-train/results.h5" -o "$d-model" --seed 1 --threads 2 >"$d-train.txt" 2>"$d-train.err"
+        [ $? -le 1 ] || fail 3 "train: $(tail -n 1 "$d-train.err")"
+    fi
     "$bin/ksweep-analyze" validate "$d-model" "$d-first/results.h5" --ceiling "$d-second/results.h5" \
         --threads 2 >"$d.txt" 2>"$d.err"
     [ $? -le 1 ] || fail 3 "validate: $(tail -n 1 "$d.err")"
@@ -138,7 +147,7 @@ for d in "${directions[@]}"; do
             >"$d-again.txt" 2>"$d-again.err"
         [ $? -le 1 ] || fail 3 "validate --write-retime: $(tail -n 1 "$d-again.err")"
     fi
-    sweep "$d-again" "$d-retime/job.json"
+    sweep "$d-again" "$d-retime/job.json" "$d-retime/job.json"
     "$bin/ksweep-analyze" validate "$d-model" "$d-first/results.h5" --retime "$d-again" --threads 2 >"$d-again.txt" 2>"$d-again.err"
     [ $? -le 1 ] || fail 3 "validate --retime: $(tail -n 1 "$d-again.err")"
     sed -n "s/^\(re-timed:\|model, by\|new time over\)/$d: \1/p" "$d-again.txt"
