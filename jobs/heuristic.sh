@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # heuristic.sh [--full [--scale N]] - from a sweep to a linked selector on this host: sweeps a
-# training list of 96 shapes with the CPU's quick set of instances, trains, writes selector.c, and runs
-# the convolutions of ResNet-50, ResNeXt-50 and MobileNetV2, which are not among the 96, with the best
-# fixed instance, the selector and the oracle (examples/dispatch). About 3 minutes on 2 cores. The
-# results are in build/heuristic; steps whose results exist are skipped.
+# training list of 96 shapes with the CPU's quick set of instances, trains, sweeps the convolutions of
+# ResNet-50, ResNeXt-50 and MobileNetV2, which are not among the 96, validates the model on them, writes
+# selector.c, and runs these networks with the best fixed instance, the selector and the oracle
+# (examples/dispatch). About 3 minutes on 2 cores. The results are in build/heuristic; steps whose
+# results exist are skipped.
 #
 #   --full     instead 1,200 random shapes with all forward instances of the CPU, evaluated on 300 more and
 #              against the ceiling (tests/bench/heuristic_host.sh): about an hour on 2 idle cores. The
@@ -44,26 +45,34 @@ build() {
 }
 
 # One rank per core, two at most.
-sweep() {
+sweep() { # JOB DIR WHAT
     local -a again=()
     local n
-    [ -s $out/sweep/results.h5 ] && build/bin/ksweep status $out/sweep --exit-code >/dev/null 2>&1
-    [ $? -le 1 ] && [ -s $out/sweep/results.h5 ] && return 0
-    [ -e $out/sweep ] && again=(--resume)
+    [ -s "$2/results.h5" ] && build/bin/ksweep status "$2" --exit-code >/dev/null 2>&1
+    [ $? -le 1 ] && [ -s "$2/results.h5" ] && return 0
+    [ -e "$2" ] && again=(--resume)
     n=$(nproc)
-    say "sweeping 96 shapes x 14 instances"
-    build/bin/ksweep run jobs/heuristic.json -n $((n < 2 ? n : 2)) --out $out/sweep \
-        ${again[@]+"${again[@]}"} >&2
+    say "sweeping $3"
+    build/bin/ksweep run "$1" -n $((n < 2 ? n : 2)) --out "$2" ${again[@]+"${again[@]}"} >&2
     [ $? -le 1 ] || die "the sweep is not complete; run ./jobs/heuristic.sh again to continue it"
 }
 
-quick() { # a model of the quick sweep
-    sweep
-    [ -d $out/model ] && return
-    say "training"
-    build/bin/ksweep-analyze train $out/sweep/results.h5 -o $out/model --class-folds=no \
-        --settings 2 >$out/train.txt
-    [ $? -le 1 ] || die "training failed; see $out/train.txt and the messages above"
+quick() { # a model of the quick sweep, judged on the networks
+    sweep jobs/heuristic.json $out/sweep "96 shapes x 14 instances"
+    if [ ! -d $out/model ]; then
+        say "training"
+        build/bin/ksweep-analyze train $out/sweep/results.h5 -o $out/model --class-folds=no \
+            --settings 2 >$out/train.txt
+        [ $? -le 1 ] || die "training failed; see $out/train.txt and the messages above"
+    fi
+    sweep jobs/heuristic_unseen.json $out/unseen "the networks' layers x 14 instances"
+    say "validating"
+    build/bin/ksweep-analyze validate $out/model $out/unseen/results.h5 >$out/validate.txt
+    [ $? -le 1 ] || die "validation failed; see $out/validate.txt and the messages above"
+    {
+        echo "validated on the networks' layers, none of which was in training ($out/validate.txt):"
+        sed -n '/^[0-9]* problems$/,/^ceiling\|^random/p' $out/validate.txt
+    } >$out/figures.txt
 }
 
 long() { # a model of tests/bench/heuristic_host.sh; its exit 1: a goal was missed
@@ -98,4 +107,4 @@ build/bin/ksweep build $job --manifest $out/kernels.csv >/dev/null ||
 echo
 $out/dispatch $out/kernels.csv "${networks[@]}" || exit
 echo
-echo "selector: $out/selector/selector.c, selector.h; figures: $out/train.txt"
+echo "selector: $out/selector/selector.c, selector.h; figures: $out/train.txt, $out/$([ -n "$full" ] && echo figures || echo validate).txt"

@@ -29,4 +29,12 @@ for made in net.csv shapes.csv report.html training.csv model/manifest.json next
     ok "$made" test -s "tutorial/$made"
 done
 is "$(tutorial/choose | grep -cE ': grouped_conv_forward_fp32_2d_[a-z0-9_]+ \(by [a-z]+\)$')" 2 "the linked selector answers"
+# examples/dispatch with the page's selector and the kernels of its job, as jobs/heuristic.sh does it.
+ksweep build tutorial/sweep.json --manifest kernels.csv >out 2>err
+ok "the manifest of the kernels" test -s kernels.csv
+ok "the dispatcher compiles" cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -I"$KSWEEP_SOURCE_DIR" -Itutorial/selector \
+    "$KSWEEP_SOURCE_DIR/examples/dispatch/dispatch.c" tutorial/selector/selector.c -o dispatch -ldl -lm
+rc_is 0 "it runs a network" ./dispatch kernels.csv jobs/problems/resnet50.csv
+like "$(cat out)" '^all +[1-9][0-9]* +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9]\.[0-9]{3}' "and prints its totals"
+like "$(cat out)" 'outputs of selector and fixed differ by at most [0-9.]+e-?' "and compares outputs"
 done_testing
