@@ -61,26 +61,47 @@ static int property(const struct ks_problem *p, const char *name, char *out, siz
     return 0;
 }
 
-/* 1 = wanted, 0 = not, or KS_E*. */
+/* One condition. 1 = it holds, 0 = not, or KS_E*. */
+static int holds(const char *where, const struct ks_problem *p, struct ks_err *err)
+{
+    const char *equals = strchr(where, '=');
+    char name[64], value[64];
+    int rc;
+
+    if (!equals || equals == where || (size_t)(equals - where) >= sizeof(name))
+        return ks_fail(err, KS_EINVAL, "--where %s: write NAME=VALUE[,VALUE]", where);
+    snprintf(name, sizeof(name), "%.*s", (int)(equals - where), where);
+    rc = property(p, name, value, sizeof(value), err);
+    return rc < 0 ? rc : is_among(equals + 1, value);
+}
+
+/* 1 = wanted, 0 = not, or KS_E*. The operator is asked first: another one does not have the
+ * dimensions of the conditions behind. */
 static int is_wanted(const struct ks_opt_list *where, const struct ks_problem *p,
                      struct ks_err *err)
 {
-    for (uint32_t i = 0; i < where->n; i++) {
-        const char *equals = strchr(where->text[i], '=');
-        char name[64], value[64];
-        int rc;
+    int rc = 1;
 
-        if (!equals || equals == where->text[i] ||
-            (size_t)(equals - where->text[i]) >= sizeof(name))
-            return ks_fail(err, KS_EINVAL, "--where %s: write NAME=VALUE[,VALUE]", where->text[i]);
-        snprintf(name, sizeof(name), "%.*s", (int)(equals - where->text[i]), where->text[i]);
-        rc = property(p, name, value, sizeof(value), err);
-        if (rc < 0)
-            return rc;
-        if (!is_among(equals + 1, value))
-            return 0;
-    }
-    return 1;
+    for (int turn = 0; turn < 2; turn++)
+        for (uint32_t i = 0; rc == 1 && i < where->n; i++)
+            if ((strncmp(where->text[i], "operator=", 9) == 0) == (turn == 0))
+                rc = holds(where->text[i], p, err);
+    return rc;
+}
+
+/* A model is for one operator. */
+static int check_operator(const struct reading *r, const struct ks_problem *p, struct ks_err *err)
+{
+    const struct ks_cells *c = &r->d->cells;
+
+    if (c->n_problems == 0 || c->problems[0].problem.op == p->op)
+        return 0;
+    return ks_fail(err, KS_EINVAL,
+                   "%s: problems of %s together with those of %s, but a model is for one operator: "
+                   "choose one with --where operator=%s",
+                   r->file->path, ks_operators[p->op]->name,
+                   ks_operators[c->problems[0].problem.op]->name,
+                   ks_operators[c->problems[0].problem.op]->name);
 }
 
 /* ---- one device, one condition ---- */
@@ -145,12 +166,11 @@ static int check_condition(struct reading *r, const struct ks_obs *row, struct k
 
 /* ---- rows ---- */
 
-/* The instance's own test refuses the problem, its code is measured under another name, or pruning
- * left it out: no selector offers it. */
+/* The instance's own test refuses the problem, or its code is measured under another name: no
+ * selector offers it. What pruning left out it does offer, like what failed. */
 static bool is_refused(const struct ks_obs *row)
 {
-    return row->outcome == KS_O_UNSUPPORTED || row->outcome == KS_O_ALIASED ||
-           ks_outcome_is_pruned(row->outcome, row->reason);
+    return row->outcome == KS_O_UNSUPPORTED || row->outcome == KS_O_ALIASED;
 }
 
 static struct ks_time_source source_of(const struct reading *r, const struct ks_obs *row)
@@ -225,7 +245,8 @@ static int add_row(struct reading *r, const struct ks_obs *row, uint32_t problem
     struct ks_timed_cell cell = { .problem = problem };
     int rc;
 
-    if (row->kernel == KS_OBS_NONE || (row->outcome == KS_O_SKIPPED && !is_refused(row)))
+    if (row->kernel == KS_OBS_NONE || (row->outcome == KS_O_SKIPPED &&
+                                       !ks_outcome_is_pruned(row->outcome, row->reason)))
         return 0;
     rc = ks_cells_instance(c, row->instance_id, ks_store_kernel(r->f, row->kernel)->instance_name,
                            &cell.instance, err);
@@ -312,7 +333,9 @@ static int add_problem(struct reading *r, const struct ks_obs *rows, size_t n, s
         return rc;
     problem = p->problem;
     problem.count = p->n_uses;
-    rc = ks_cells_problem(&r->d->cells, &problem, &i_problem, err);
+    rc = check_operator(r, &problem, err);
+    if (rc == 0)
+        rc = ks_cells_problem(&r->d->cells, &problem, &i_problem, err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         if (is_scaled && reference_ns <= 0 && ks_is_usable(&rows[i]))
             reference_ns = rows[i].anchor_ns;

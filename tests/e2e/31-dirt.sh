@@ -91,6 +91,13 @@ with h5py.File(sys.argv[1] + ".h5", "r+") as f:
 PY
     done
     cp "$KSWEEP_SOURCE_DIR/tests/data/results-1.4.h5" old.h5
+    cp run1/results.h5 two.h5 && /usr/bin/python3 - <<'PY'
+import h5py
+with h5py.File("two.h5", "r+") as f:
+    rows = f["problems"][:]
+    rows["canonical"][0] = b"operator=gemm direction=forward dtype=fp32 layout=nhwgc batch=1 m=5 n=4 k=3 trans_a=0 trans_b=0"
+    f["problems"][...] = rows
+PY
     while IFS='|' read -r what says command; do
         # shellcheck disable=SC2086
         rc_is 2 "$what" ksweep-analyze $command
@@ -101,6 +108,8 @@ PY
 train, a newer schema|newer.h5.*schema 2.0, but this version reads 1.x: use the version of ksweep that wrote it|train newer.h5 -o dirt
 train, an older schema|older.h5.*schema 0.9, but this version reads 1.x: gather the run's journals again|train older.h5 -o dirt
 validate, a newer schema|newer.h5.*schema 2.0|validate m newer.h5
+train, two operators|two.h5: problems of grouped_conv together with those of gemm.*with --where operator=gemm|train two.h5 -o dirt
+validate, another operator|the model is for grouped_conv, but the results contain gemm|validate m two.h5 --where operator=gemm
 validate, times not over rounds|only one of single.h5 and the model's data has times over rounds; gather both again|validate m single.h5
 validate, a ceiling not over rounds|only one of single.h5 and the model's|validate m run2/results.h5 --ceiling single.h5
 validate, a retime not over rounds|only one of single.h5 and the model's|validate m run2/results.h5 --retime single.h5
@@ -111,6 +120,9 @@ ROWS
     rc_is 2 "check, a newer schema" ksweep check newer.h5
     like "$(cat err)" "newer.h5.*schema 2.0.*use the version of ksweep that wrote it" "says that it cannot tell"
     is "$(cat out)" "" "and does not call it damaged"
+    ksweep-analyze train two.h5 -o chosen --where ndim=2 --where operator=grouped_conv --rounds 4 --settings 1 --folds 3 \
+        --threads 1 --class-folds=no >out 2>err
+    ok "one of two operators, whose dimensions the other lacks" test $? -le 1 -a -d chosen
     ksweep-analyze validate m next.h5 --threads 1 >out 2>err
     ok "a newer schema of the same kind is read" test $? -le 1
     # Schema 1.7 added clock_timed_mhz.
