@@ -28,6 +28,8 @@ while [ $# -gt 0 ]; do
 done
 cd "$root" || exit 1
 out=build/heuristic${full:+-full}
+variant='' # of the jobs: most of the usual instances need AVX-512
+grep -qw avx512f /proc/cpuinfo || variant=_avx2
 networks=(jobs/problems/resnet50.csv jobs/problems/resnext50_32x4d.csv jobs/problems/mobilenet_v2.csv)
 
 say() { printf 'heuristic: %s\n' "$*" >&2; }
@@ -58,14 +60,14 @@ sweep() { # JOB DIR WHAT
 }
 
 quick() { # a model of the quick sweep, judged on the networks
-    sweep jobs/heuristic.json $out/sweep "96 shapes x 14 instances"
+    sweep jobs/heuristic$variant.json $out/sweep "96 shapes x 14 instances"
     if [ ! -d $out/model ]; then
         say "training"
         build/bin/ksweep-analyze train $out/sweep/results.h5 -o $out/model --class-folds=no \
             --settings 2 >$out/train.txt
         [ $? -le 1 ] || die "training failed; see $out/train.txt and the messages above"
     fi
-    sweep jobs/heuristic_unseen.json $out/unseen "the networks' layers x 14 instances"
+    sweep jobs/heuristic_unseen$variant.json $out/unseen "the networks' layers x 14 instances"
     say "validating"
     build/bin/ksweep-analyze validate $out/model $out/unseen/results.h5 >$out/validate.txt
     [ $? -le 1 ] || die "validation failed; see $out/validate.txt and the messages above"
@@ -100,7 +102,7 @@ cc="${CC:-cc}"
 $cc -std=c99 -O2 -c $out/selector/selector.c -o $out/selector.o &&
     $cc -std=c11 -D_GNU_SOURCE -O2 -I. -I$out/selector examples/dispatch/dispatch.c $out/selector.o \
         -o $out/dispatch -ldl -lm || die "the selector does not compile"
-job=jobs/heuristic.json
+job=jobs/heuristic$variant.json
 [ -z "$full" ] || job=$out/host/forward-train.json
 build/bin/ksweep build $job --manifest $out/kernels.csv >/dev/null ||
     die "the kernels were not built; see the messages above"

@@ -3,8 +3,8 @@
 # quickstart.sh - from a fresh clone to measured training data with one command (Debian 12).
 #
 # Installs what is missing (as root, or by sudo where it asks nothing), builds, measures
-# jobs/quickstart.json with two ranks and prints what came out. The results are in
-# build/quickstart.ksweep; an interrupted run continues, a finished one is replaced by a new one. Exit
+# jobs/quickstart.json (without AVX-512: jobs/quickstart_avx2.json) with two ranks and prints what came
+# out. The results are in build/quickstart.ksweep; an interrupted run continues, a finished one is replaced by a new one. Exit
 # status 0: every cell has an outcome.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,6 +14,7 @@ packages="cmake ninja-build gcc g++ pkg-config libopenmpi-dev openmpi-bin libhdf
     libhwloc-dev libcjson-dev zlib1g-dev libzstd-dev libxgboost-dev"
 dir=$root/build/quickstart.ksweep
 job=jobs/quickstart.json
+grep -qw avx512f /proc/cpuinfo || job=jobs/quickstart_avx2.json
 
 say() { printf '%s\n' "$*" >&2; }
 
