@@ -2,6 +2,7 @@
 /* class_order.c - static orders of shape classes, and the picks of problems outside of training */
 #include "analysis/learn/class_order.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { ALL = KS_N_PROBLEM_CLASSES };
@@ -134,6 +135,9 @@ int ks_fall_back(const struct ks_cells *c, const struct ks_featurizer *f, const 
             continue;
         ++*n_out;
         ks_class_orders_rank(&o, c->problems[i].class_id, scores);
+        for (uint32_t k = 0; k < c->n_instances; k++)
+            if (!ks_featurizer_offers(f, i, k))
+                scores[k] = NAN;
         ks_pick(c, i, scores, &picks_io[i]);
     }
     ks_class_orders_release(&o);

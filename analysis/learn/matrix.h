@@ -149,9 +149,20 @@ struct ks_featurizer {
     void (*fill)(void *ctx, uint32_t problem, uint32_t instance, float *row_out);
     /* Whether a model with these features can offer the instance; NULL: all of them. */
     bool (*knows)(void *ctx, uint32_t instance);
+    /* Whether an instance that is known computes the problem, as a selector tests it; NULL: all do.
+     */
+    bool (*applies)(void *ctx, uint32_t problem, uint32_t instance);
     /* What of a problem lies outside the range of the training problems; NULL: nothing does. The
      * slot is NULL where features have no range. */
     const char *(*outside)(void *ctx, uint32_t problem);
 };
+
+/* Whether a model with these features can choose the instance for the problem. */
+static inline bool ks_featurizer_offers(const struct ks_featurizer *f, uint32_t problem,
+                                        uint32_t instance)
+{
+    return (!f->knows || f->knows(f->ctx, instance)) &&
+           (!f->applies || f->applies(f->ctx, problem, instance));
+}
 
 #endif

@@ -197,7 +197,7 @@ static void keep(struct scorer *s, size_t i)
     const struct ks_cell_problem *p = &c->problems[s->problems[i]];
 
     for (uint32_t j = 0; j < c->n_instances; j++)
-        s->row[j] = !s->features->knows || s->features->knows(s->features->ctx, j)
+        s->row[j] = ks_featurizer_offers(s->features, s->problems[i], j)
                         ? (double)s->scores[i * c->n_instances + j]
                         : NAN;
     ks_pick(c, s->problems[i], s->row, &s->picks[s->problems[i]]);

@@ -25,6 +25,15 @@ static bool knows(void *ctx, uint32_t instance)
     return x->instance[instance] != UINT32_MAX && x->is_measured[instance];
 }
 
+/* As a selector tests it. */
+static bool applies(void *ctx, uint32_t problem, uint32_t instance)
+{
+    const struct context *x = ctx;
+
+    return ks_feature_applies(x->specs, &x->cells->problems[problem].problem,
+                              x->instance[instance]);
+}
+
 static size_t device_of(const uint32_t *map, const struct ks_cells *c, uint32_t problem)
 {
     const uint32_t source = c->problems[problem].source;
@@ -122,6 +131,7 @@ static int make_featurizer(struct ks_feature_spec *specs, size_t n, const uint32
                                      .ctx = x,
                                      .fill = fill,
                                      .knows = knows,
+                                     .applies = applies,
                                      .outside = outside };
     return 0;
 }

@@ -8,9 +8,6 @@
 
 #define PART_MAX 1e3 /* squared logs */
 #define UNIT     1e-12
-/* Variance of round 0 over what those show that were chosen by it: in a simulation with a standard
- * deviation of 2.6 % they show 2.1 %. */
-#define CHOSEN 1.53
 
 static uint64_t rounds_upto(uint32_t last)
 {
@@ -190,13 +187,6 @@ static bool is_shared(const struct ks_race *race, size_t i, uint32_t a, uint32_t
     return a > 0 || x->first_device == race->config.device_id;
 }
 
-/* Contenders of the first visit were chosen by their times in round 0 against those of the others,
- * which hides part of its spread about what all share; pilots were not. */
-static double weight_of(const struct value *x, uint32_t a)
-{
-    return a > 0 || x->is_pilot ? 1 : CHOSEN;
-}
-
 /* Round b follows round a. */
 static void spread_of(const struct ks_race *race, uint32_t a, uint32_t b,
                       struct ks_race_spread *out)
@@ -219,7 +209,7 @@ static void spread_of(const struct ks_race *race, uint32_t a, uint32_t b,
         if (is_shared(race, i, a, b)) {
             double y = race->values[i].log_ns[b] - race->values[i].log_ns[a] - mean;
 
-            about += weight_of(&race->values[i], a) * y * y;
+            about += y * y;
         }
     sum_take(&out->level, squares / (double)n / 2, 1);
     if (n > 1 && a == 0)

@@ -8,11 +8,13 @@
  * Of two successive values of an instance the difference of logs is y. Over the instances that two
  * successive rounds share,
  *   paired  sum (y - mean y)^2 / 2, two visits: variance of one value without what all rivals share
- *   first   sum (y - mean y)^2, round 0 and the first visit: the same for round 0 plus `paired`;
- *           the squares of those that were chosen for the visit by round 0 count 1.53 times,
- * because the choice hides part of its spread (decide.c) level   mean y^2 / 2: variance of one
- * value, with what all rivals share Source: von Neumann 1941, ratio of the mean square successive
- * difference. Successive differences overlap; their degrees of freedom count 2/3. */
+ *   first   sum (y - mean y)^2, round 0 and the first visit: the same for round 0 plus `paired`
+ *   level   mean y^2 / 2: variance of one value, with what all rivals share
+ * Source: von Neumann 1941, ratio of the mean square successive difference. Successive differences
+ * overlap; their degrees of freedom count 2/3.
+ *
+ * The instances of a first visit were chosen by their times in round 0, but by a bound so wide that
+ * it hides next to nothing of the spread (test_race_sim: the_spread_of_round_0_is_found). */
 #ifndef KS_RACE_SPREAD_H
 #define KS_RACE_SPREAD_H
 

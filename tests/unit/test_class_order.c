@@ -165,12 +165,20 @@ static const char *wide(void *ctx, uint32_t problem)
     return problem >= *(const uint32_t *)ctx ? "n" : NULL;
 }
 
+static bool not_second(void *ctx, uint32_t problem, uint32_t instance)
+{
+    (void)ctx;
+    (void)problem;
+    return instance != 1;
+}
+
 /* A depthwise layer outside of the range: the best of its class, not that of all, which takes a
  * hundred times as long. */
 static void outside_problems_fall_back(void **state)
 {
     uint32_t first = N_3X3 + N_DEPTHWISE - 1;
     const struct ks_featurizer f = { .ctx = &first, .outside = wide }, without = { .n_cols = 1 };
+    const struct ks_featurizer choosy = { .ctx = &first, .outside = wide, .applies = not_second };
     struct ks_pick picks[N_ALL];
     const char *outside[N_ALL];
     bool is_training[N_ALL], is_wanted[N_ALL];
@@ -195,6 +203,11 @@ static void outside_problems_fall_back(void **state)
     assert_null(outside[3]);
     assert_null(outside[N_ALL - 2]);
     assert_string_equal(outside[first], "n");
+    /* the first of the class that computes the problem */
+    assert_int_equal(
+        ks_fall_back(&c, &choosy, is_training, NULL, is_wanted, picks, outside, &n, NULL), 0);
+    assert_int_equal(picks[first].cell, c.problems[first].first + 2);
+    assert_int_equal(picks[first].any, 2);
     assert_int_equal(
         ks_fall_back(&c, &without, is_training, NULL, is_wanted, picks, NULL, &n, NULL), 0);
     assert_int_equal(n, 0);

@@ -346,6 +346,7 @@ static void the_manual_is_the_table(void **state)
                         "| `-j`, `--jobs N` | `jobs` | 2 | 1 to 9 | how many at a time |\n"
                         "| `--to FILE` | `to` | none |  | where to |\n"
                         "| `--without FILE` | `without` | none |  | what not |\n"
+                        "| `--from FILE` | `from` | none |  | where from |\n"
                         "\n## tool list all\n\nLists all.\n\n    tool list all [THING...]\n"
                         "\n## tool list\n\nLists things.\n\n    tool list [THING...]\n");
     ks_buf_release(&text);

@@ -302,7 +302,8 @@ static void the_spread_of_round_0_is_found(void **state)
 
             print_message("noise x %.1f, %u instances: %.2f of the spread\n", scales[k], sizes[i],
                           found);
-            assert_true(found > 0.8 && found < 1.3);
+            /* ten instances give one difference per race: there the prior has its say */
+            assert_true(found > 0.85 && found < (sizes[i] < 20 ? 2.5 : 1.3));
         }
 }
 
