@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* sweeps.c - reads the attempts of several files and keeps, per cell, the records that count */
-#include "analysis/data/sweeps.h"
+#include "analysis/data/sweeps_impl.h"
 #include "analysis/data/view.h"
 #include "base/array.h"
 #include "base/order.h"
-#include "record/attempt.h"
 #include "record/outcome.h"
-#include "record/record.h"
 #include "store/store.h"
 
 #include <math.h>
@@ -16,22 +14,12 @@
 
 const char *const ks_fact_names[] = { "device", "driver", "compiler", "ksweep", NULL };
 
-/* A record of role cell while its file is read. */
-struct entry {
-    struct ks_cell cell;
-    uint64_t sample_offset;
-    uint32_t run, attempt, problem_row, kernel_row, device_row, flags;
-    double disturbance;
-    bool is_final, counts;
-    struct ks_sweep_round round;
-};
-
 struct load {
     struct ks_sweeps *s;
     struct ks_store_file *file;
     uint32_t first_sweep;
     uint32_t *problem_of_row, *instance_of_row; /* numbers in s */
-    struct entry *entries;
+    struct ks_sweep_entry *entries;
     size_t n, cap;
     float *samples; /* [cap_samples] of one record; imported ones may have more than our own */
     double *x, *scratch;
@@ -203,7 +191,7 @@ static int add_names(struct load *l, struct ks_err *err)
 }
 
 /* A cell that no device touched belongs to the class of its run's first device. */
-static const struct ks_device_row *device_of(const struct load *l, const struct entry *e)
+static const struct ks_device_row *device_of(const struct load *l, const struct ks_sweep_entry *e)
 {
     uint32_t n = ks_store_info(l->file)->n_devices;
 
@@ -215,7 +203,8 @@ static const struct ks_device_row *device_of(const struct load *l, const struct 
     return NULL;
 }
 
-static int find_domain(struct load *l, const struct entry *e, uint32_t *out, struct ks_err *err)
+static int find_domain(struct load *l, const struct ks_sweep_entry *e, uint32_t *out,
+                       struct ks_err *err)
 {
     const struct ks_device_row *d = device_of(l, e);
     struct ks_sweeps *s = l->s;
@@ -241,7 +230,7 @@ static int find_domain(struct load *l, const struct entry *e, uint32_t *out, str
 
 static int by_record(const void *x, const void *y)
 {
-    const struct entry *a = x, *b = y;
+    const struct ks_sweep_entry *a = x, *b = y;
     int d = ks_compare_u64(a->run, b->run);
 
     if (d == 0)
@@ -263,9 +252,9 @@ static void put_anchor(const struct ks_block_row *b, struct ks_sweep_round *r)
         r->anchor_shift = log(b->rec.close_ns / b->rec.open_ns);
 }
 
-static void fill_entry(const struct load *l, const struct ks_row *row, struct entry *e)
+static void fill_entry(const struct load *l, const struct ks_row *row, struct ks_sweep_entry *e)
 {
-    *e = (struct entry){
+    *e = (struct ks_sweep_entry){
         .cell = { row->problem_id, row->instance_id, row->condition_id },
         .sample_offset = row->sample_offset,
         .run = row->run,
@@ -273,6 +262,8 @@ static void fill_entry(const struct load *l, const struct ks_row *row, struct en
         .problem_row = row->problem,
         .kernel_row = row->kernel,
         .device_row = row->device,
+        .device_id = row->device_id,
+        .n_visit = row->n_visit,
         .flags = row->outcome_flags,
         .disturbance = row->disturbance,
         .is_final = row->is_final,
@@ -331,7 +322,7 @@ static double span_of(double *x, size_t n)
     return log(ks_stats_quantile(x, n, 0.75) / ks_stats_quantile(x, n, 0.25));
 }
 
-static int read_samples(struct load *l, struct entry *e, struct ks_err *err)
+static int read_samples(struct load *l, struct ks_sweep_entry *e, struct ks_err *err)
 {
     struct ks_sweep_round *r = &e->round;
     struct ks_sweeps *s = l->s;
@@ -362,7 +353,7 @@ static int read_samples(struct load *l, struct entry *e, struct ks_err *err)
     return 0;
 }
 
-static int number_entry(struct load *l, struct entry *e, struct ks_err *err)
+static int number_entry(struct load *l, struct ks_sweep_entry *e, struct ks_err *err)
 {
     const struct ks_store_info *info = ks_store_info(l->file);
     int rc = 0;
@@ -378,7 +369,7 @@ static int number_entry(struct load *l, struct entry *e, struct ks_err *err)
     return rc == 0 ? find_domain(l, e, &e->round.domain, err) : rc;
 }
 
-static int add_round(struct load *l, struct entry *e, struct ks_err *err)
+static int add_round(struct load *l, struct ks_sweep_entry *e, struct ks_err *err)
 {
     struct ks_sweeps *s = l->s;
     int rc =
@@ -393,84 +384,49 @@ static int add_round(struct load *l, struct entry *e, struct ks_err *err)
     return rc;
 }
 
-/* Marks the entries that count. A cell without a final one is pending: a lost attempt is to be
- * measured again. */
-static int mark_counting(struct entry *e, size_t n, struct ks_err *err)
+static int add_cell(struct load *l, const struct ks_sweep_entry *e, size_t n, struct ks_err *err)
 {
-    struct ks_attempt *key = calloc(n, sizeof(*key));
-    bool *counts = calloc(n, sizeof(*counts)), is_done = false;
-
-    for (size_t i = 0; key && i < n; i++) {
-        key[i] = (struct ks_attempt){ e[i].attempt,       e[i].round.round, KS_ROLE_CELL,
-                                      e[i].round.outcome, e[i].flags,       e[i].disturbance };
-        is_done = is_done || e[i].is_final;
-    }
-    if (key && counts && is_done)
-        ks_record_counts(key, n, counts);
-    for (size_t i = 0; counts && i < n; i++)
-        e[i].counts = counts[i];
-    free(key);
-    free(counts);
-    return key && counts ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu records", n);
-}
-
-/* Visits count on one device only: that of the last one. */
-static uint32_t device_of_visits(const struct entry *e, size_t n)
-{
-    const struct entry *last = NULL;
+    const struct ks_sweep_entry *failed = NULL;
+    int rc = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (e[i].counts && e[i].round.round > 0)
-            last = !last || e[i].round.started_ns >= last->round.started_ns ? &e[i] : last;
-    return last ? last->device_row : KS_NO_ROW;
-}
+        if (!failed && e[i].counts && (e[i].round.outcome != KS_O_OK || e[i].round.n_samples == 0))
+            failed = &e[i]; /* this record says how */
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        struct ks_sweep_entry one = e[i];
 
-/* Lists the entries that count. Returns their number. */
-static size_t list_final(const struct entry *e, size_t n, const struct entry **out)
-{
-    uint32_t device = device_of_visits(e, n);
-    size_t kept = 0;
-
-    for (size_t i = 0; i < n; i++)
-        if (e[i].counts && (e[i].round.round == 0 || e[i].device_row == device))
-            out[kept++] = &e[i];
-    return kept;
-}
-
-static int add_cell(struct load *l, struct entry *e, size_t n, struct ks_err *err)
-{
-    const struct entry **kept = calloc(n, sizeof(*kept));
-    size_t n_kept = 0;
-    int rc = kept ? mark_counting(e, n, err)
-                  : ks_fail(err, KS_ENOMEM, "out of memory for %zu records", n);
-
-    if (rc == 0)
-        n_kept = list_final(e, n, kept);
-    for (size_t i = 0; i < n_kept; i++)
-        if (kept[i]->round.outcome != KS_O_OK || kept[i]->round.n_samples == 0) {
-            kept[0] = kept[i]; /* the cell failed: this record says how */
-            n_kept = 1;
-        }
-    for (size_t i = 0; rc == 0 && i < n_kept; i++) {
-        struct entry one = *kept[i];
-
+        if (!e[i].counts || (failed && failed != &e[i]))
+            continue;
         if (one.round.outcome == KS_O_OK && one.round.n_samples == 0)
             one.round.outcome = KS_O_SKIPPED;
         rc = add_round(l, &one, err);
     }
-    free(kept);
     return rc;
 }
 
-static int add_cells(struct load *l, struct ks_err *err)
+/* e: [n] of one problem in one run. */
+static int add_problem(struct load *l, struct ks_sweep_entry *e, size_t n, struct ks_err *err)
+{
+    int rc = ks_sweeps_choose(e, n, err);
+
+    for (size_t i = 0, end; rc == 0 && i < n; i = end) {
+        end = ks_sweeps_cell_end(e, i, n);
+        rc = add_cell(l, &e[i], end - i, err);
+    }
+    return rc;
+}
+
+static int add_problems(struct load *l, struct ks_err *err)
 {
     int rc = 0;
 
     for (size_t i = 0, end; rc == 0 && i < l->n; i = end) {
-        for (end = i + 1; end < l->n && l->entries[end].run == l->entries[i].run &&
-                          ks_cell_compare(&l->entries[end].cell, &l->entries[i].cell) == 0;)
+        const struct ks_sweep_entry *e = l->entries;
+
+        for (end = i + 1;
+             end < l->n && e[end].run == e[i].run && e[end].cell.problem == e[i].cell.problem;)
             end++;
-        rc = add_cell(l, &l->entries[i], end - i, err);
+        rc = add_problem(l, &l->entries[i], end - i, err);
     }
     return rc;
 }
@@ -498,7 +454,7 @@ int ks_sweeps_load(struct ks_sweeps *s, const char *path, struct ks_err *err)
     if (rc == 0)
         rc = read_entries(l, err);
     if (rc == 0)
-        rc = add_cells(l, err);
+        rc = add_problems(l, err);
     if (l) {
         ks_store_close(l->file);
         free(l->problem_of_row);

@@ -2,9 +2,12 @@
 /* sweeps.h - the rounds of every cell of one or more runs, side by side: from /attempts and
  * /samples of results files. A sweep is one run of one file.
  *
- * Kept of a cell are the records that count (ks_record_counts). When one of them failed the cell
- * failed. Visits, which are the rounds from 1 on, count on the device of the last one. Aliases have
- * no times of their own. */
+ * Kept of a cell are the records that count (ks_record_counts); when one of them failed the cell
+ * failed. Visits, which are the rounds from 1 on, count if they are closed (record/visit.h), and of
+ * a problem in a sweep those on one device only. No column names the device that the race ended on,
+ * so it is found as the race does (coord_visit.c): it is that of the last visit, or, if this one
+ * was cut or gave nothing clean, the one with most clean values (ks_visits_device). Round 0 on
+ * another device is kept and marked. Aliases have no times of their own. */
 #ifndef KS_ANALYSIS_SWEEPS_H
 #define KS_ANALYSIS_SWEEPS_H
 
@@ -49,7 +52,8 @@ struct ks_sweep_round {
     uint32_t round, position;
     uint32_t outcome; /* enum ks_outcome */
     uint32_t n_samples, calls;
-    bool is_clean; /* neither contaminated nor suspect */
+    bool is_clean;     /* neither contaminated nor suspect */
+    bool is_elsewhere; /* round 0, on another device than the visits of its problem */
     uint64_t started_ns;
     uint64_t block_id;
     double log_anchor;              /* log of the time of its block's anchor; 0 not known */

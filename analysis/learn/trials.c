@@ -17,7 +17,7 @@ struct point {
     uint32_t instance, sweep, round;
     uint64_t block_id;
     uint32_t n_records; /* that its value is the mean of */
-    bool is_clean;
+    bool is_clean, is_elsewhere;
     double value, log_anchor, anchor_shift, span, spent_ns; /* value: log of ns */
 };
 
@@ -120,6 +120,7 @@ static void collect(struct work *w, const struct ks_sweep_round *r, size_t n,
                            .round = r[i].round,
                            .block_id = r[i].block_id,
                            .is_clean = true,
+                           .is_elsewhere = r[i].is_elsewhere,
                            .log_anchor = r[i].log_anchor,
                            .anchor_shift = r[i].anchor_shift,
                            .span = r[i].span };
@@ -210,18 +211,33 @@ static void align_sweep(struct work *w, uint32_t sweep)
 
 /* ---- trials of one contest ---- */
 
+/* Those on the device of the visits count before others, then clean ones. */
+static int rank_of(const struct point *p)
+{
+    return 2 * !p->is_elsewhere + p->is_clean;
+}
+
 /* Of the points [first, end) of one cell those that count. */
 static size_t choose(const struct work *w, size_t first, size_t end, size_t *out)
 {
-    bool has_clean = false;
+    int best = 0;
     size_t n = 0;
 
     for (size_t i = first; i < end; i++)
-        has_clean = has_clean || w->points[i].is_clean;
+        best = rank_of(&w->points[i]) > best ? rank_of(&w->points[i]) : best;
     for (size_t i = first; i < end; i++)
-        if (w->points[i].is_clean || !has_clean)
+        if (rank_of(&w->points[i]) == best)
             out[n++] = i;
     return n;
+}
+
+/* Of a point beside `chosen`, one of those that were chosen. */
+static double weight_of(const struct work *w, uint32_t domain, const struct point *p,
+                        const struct point *chosen)
+{
+    if (p->is_elsewhere != chosen->is_elsewhere)
+        return 0;
+    return p->n_records * (chosen->is_clean && !p->is_clean ? w->trust[domain] : 1);
 }
 
 /* Of the points [first, end) of one cell, n >= 1 of which are chosen, one number of their aligned
@@ -229,14 +245,12 @@ static size_t choose(const struct work *w, size_t first, size_t end, size_t *out
 static double align(const struct work *w, uint32_t domain, size_t first, size_t end,
                     const size_t *chosen, size_t n)
 {
-    const double trust = w->points[chosen[0]].is_clean ? w->trust[domain] : 1;
     double sum = 0, weights = 0, least = INFINITY;
 
     for (size_t i = 0; i < n; i++)
         least = fmin(least, w->aligned[chosen[i]]);
     for (size_t i = first; i < end; i++) {
-        const struct point *p = &w->points[i];
-        const double weight = p->n_records * (p->is_clean ? 1 : trust);
+        const double weight = weight_of(w, domain, &w->points[i], &w->points[chosen[0]]);
 
         sum += weight * w->aligned[i];
         weights += weight;
@@ -338,7 +352,8 @@ static void add_contrast(const struct work *w, const struct ks_sweep_round *a,
 {
     const double by = b->log_ns[w->statistic] - a->log_ns[w->statistic];
 
-    if (a->outcome != KS_O_OK || b->outcome != KS_O_OK || a->round == b->round)
+    if (a->outcome != KS_O_OK || b->outcome != KS_O_OK || a->round == b->round ||
+        a->is_elsewhere != b->is_elsewhere)
         return;
     if (a->is_clean && b->is_clean) {
         c->clean += by * by;

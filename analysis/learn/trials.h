@@ -50,8 +50,10 @@ struct ks_trials {
 };
 
 /* ks_trials_make() - from rounds in order (ks_sweeps_sort).
- * For the label contaminated rounds count only where a cell has no other. Several records of one
- * round are one value, the mean of their logs. Returns 0 or KS_ENOMEM. Owns: caller releases. */
+ * For the label contaminated rounds count only where a cell has no other. Round 0 on another device
+ * than the visits (is_elsewhere) helps to find the shifts of rounds; in the values of a cell it
+ * counts only where the cell has no visit. Several records of one round are one value, the mean of
+ * their logs. Returns 0 or KS_ENOMEM. Owns: caller releases. */
 int ks_trials_make(const struct ks_sweeps *s, enum ks_statistic statistic, enum ks_over over,
                    struct ks_trials *out, struct ks_err *err);
 void ks_trials_release(struct ks_trials *t);

@@ -4,6 +4,7 @@
 
 #include "record/attempt.h"
 #include "record/record.h"
+#include "record/visit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -79,20 +80,12 @@ static uint64_t spent(const struct ks_race_seen *s)
 
 struct visit { /* an instance in a lease */
     uint64_t lease_id, instance;
-    uint32_t round, n_visit;
-    uint32_t n_ok, is_clean, is_failed;
+    uint32_t round, n_ok;
+    uint32_t is_closed, counts; /* of the lease: struct ks_visit_pass */
+    uint32_t is_clean, is_failed;
     uint32_t has_clean; /* one of its observations that count is clean */
     double sum, mhz;    /* of logs; mhz NAN: not known */
 };
-
-static int by_lease(const void *x, const void *y)
-{
-    const struct visit *a = x, *b = y;
-    int o = ORDER(a->round, b->round);
-
-    o = o ? o : ORDER(a->lease_id, b->lease_id);
-    return o ? o : ORDER(a->instance, b->instance);
-}
 
 static bool is_same(const struct visit *a, const struct visit *b)
 {
@@ -104,58 +97,68 @@ static double log_mhz(const struct ks_race_seen *s)
     return s->clock_mhz > 0 ? log(s->clock_mhz) : NAN;
 }
 
-/* One element per instance and lease, sorted by round, lease, instance. Observations are sorted by
- * instance, so that attempts of one lease are neighbours after the sort. counts: [n_seen] */
-static size_t visits_of(const struct ks_race *race, const bool *counts, struct visit *out)
+/* What the visits on all devices have measured. counts: [n_seen]. Returns how many there are. */
+static size_t passes_of(const struct ks_race *race, const bool *counts, struct ks_visit_pass *out)
 {
-    size_t n = 0, n_united = 0;
+    size_t n = 0;
 
     for (size_t i = 0; i < race->n_seen; i++) {
         const struct ks_race_seen *s = &race->seen[i];
 
-        if (s->round == 0 || s->device_id != race->config.device_id || is_void(s))
-            continue;
-        out[n++] = (struct visit){ .lease_id = s->lease_id,
-                                   .instance = s->instance,
-                                   .round = s->round,
-                                   .n_visit = s->n_visit,
-                                   .n_ok = counts[i],
-                                   .is_clean = is_clean(s),
-                                   .is_failed = !counts[i],
-                                   .has_clean = counts[i] && is_clean(s),
-                                   .sum = counts[i] ? log(s->time_ns) : 0,
-                                   .mhz = counts[i] ? log_mhz(s) : 0 };
+        if (s->round > 0)
+            out[n++] = (struct ks_visit_pass){ .device_id = s->device_id,
+                                               .block_id = s->lease_id,
+                                               .instance = s->instance,
+                                               .round = s->round,
+                                               .n_visit = s->n_visit,
+                                               .is_void = is_void(s),
+                                               .is_timed = counts[i],
+                                               .is_clean = is_clean(s),
+                                               .i = i };
     }
-    qsort(out, n, sizeof(*out), by_lease);
-    for (size_t i = 0; i < n; i++) {
-        struct visit *last = n_united ? &out[n_united - 1] : NULL;
-
-        if (!last || by_lease(last, &out[i])) {
-            out[n_united++] = out[i];
-            continue;
-        }
-        last->n_ok += out[i].n_ok;
-        last->is_clean &= out[i].is_clean;
-        last->is_failed |= out[i].is_failed;
-        last->has_clean |= out[i].has_clean;
-        last->sum += out[i].sum;
-        last->mhz += out[i].mhz;
-        last->n_visit = last->n_visit > out[i].n_visit ? last->n_visit : out[i].n_visit;
-    }
-    return n_united;
+    return n;
 }
 
-/* Whether the n elements of one lease are a closed visit. */
-static bool is_closed(const struct visit *v, size_t n, uint32_t passes)
+static struct visit visit_of(const struct ks_race_seen *s, const struct ks_visit_pass *p)
 {
-    uint32_t n_visit = 0;
+    return (struct visit){ .lease_id = s->lease_id,
+                           .instance = s->instance,
+                           .round = s->round,
+                           .n_ok = p->is_timed,
+                           .is_closed = p->is_closed,
+                           .counts = p->counts,
+                           .is_clean = p->is_clean,
+                           .is_failed = !p->is_timed,
+                           .has_clean = p->is_timed && p->is_clean,
+                           .sum = p->is_timed ? log(s->time_ns) : 0,
+                           .mhz = p->is_timed ? log_mhz(s) : 0 };
+}
+
+/* One element per instance and lease, by round, lease, instance like the n passes. Attempts of one
+ * lease are neighbours. */
+static size_t visits_of(const struct ks_race *race, const struct ks_visit_pass *p, size_t n,
+                        struct visit *out)
+{
+    size_t n_united = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (!v[i].is_failed && v[i].n_ok < passes)
-            return false;
-        n_visit = v[i].n_visit > n_visit ? v[i].n_visit : n_visit;
+        struct visit *last = n_united ? &out[n_united - 1] : NULL;
+        struct visit v = visit_of(&race->seen[p[i].i], &p[i]);
+
+        if (p[i].device_id != race->config.device_id || p[i].is_void)
+            continue;
+        if (!last || !is_same(last, &v) || last->instance != v.instance) {
+            out[n_united++] = v;
+            continue;
+        }
+        last->n_ok += v.n_ok;
+        last->is_clean &= v.is_clean;
+        last->is_failed |= v.is_failed;
+        last->has_clean |= v.has_clean;
+        last->sum += v.sum;
+        last->mhz += v.mhz;
     }
-    return n >= n_visit;
+    return n_united;
 }
 
 static size_t find(const struct ks_race *race, uint64_t instance)
@@ -173,12 +176,12 @@ static size_t find(const struct ks_race *race, uint64_t instance)
     return lo;
 }
 
-/* A lease is taken into the values; of two closed ones of a round the lower id. */
+/* A lease that counts is taken into the values. */
 static void take_visit(struct ks_race *race, const struct visit *v, size_t n)
 {
     uint64_t bit = 1ull << v->round;
 
-    if (race->closed & bit || !is_closed(v, n, race->config.passes))
+    if (!v->counts)
         return;
     race->closed |= bit;
     for (size_t i = 0; i < n; i++) {
@@ -197,13 +200,13 @@ static void take_visit(struct ks_race *race, const struct visit *v, size_t n)
     }
 }
 
-static bool is_futile(const struct visit *v, size_t n, uint32_t passes)
+static bool is_futile(const struct visit *v, size_t n)
 {
     bool has_clean = false;
 
     for (size_t i = 0; i < n; i++)
         has_clean |= v[i].has_clean;
-    return !has_clean || !is_closed(v, n, passes);
+    return !has_clean || !v->is_closed;
 }
 
 /* A round follows a closed one, so that visits of later rounds than the last one that was not
@@ -217,7 +220,7 @@ static void count_futile(struct ks_race *race, const struct visit *v, size_t n)
     for (size_t i = 1; i <= n; i++) {
         if (i < n && is_same(&v[from], &v[i]))
             continue;
-        if (is_futile(&v[from], i - from, race->config.passes)) {
+        if (is_futile(&v[from], i - from)) {
             race->n_futile += v[from].round > last;
         } else {
             last = v[from].round;
@@ -337,6 +340,7 @@ uint64_t ks_race_spent(const struct ks_race *race)
 
 struct scratch { /* of ks_race_collect */
     struct visit *visits;
+    struct ks_visit_pass *passes;
     struct ks_attempt *keys;
     bool *counts; /* all [n_seen] */
 };
@@ -344,14 +348,16 @@ struct scratch { /* of ks_race_collect */
 static bool scratch_init(struct scratch *w, size_t n_seen)
 {
     w->visits = malloc((n_seen + 1) * sizeof(*w->visits));
+    w->passes = malloc((n_seen + 1) * sizeof(*w->passes));
     w->keys = malloc((n_seen + 1) * sizeof(*w->keys));
     w->counts = calloc(n_seen + 1, sizeof(*w->counts));
-    return w->visits && w->keys && w->counts;
+    return w->visits && w->passes && w->keys && w->counts;
 }
 
 static void scratch_release(struct scratch *w)
 {
     free(w->visits);
+    free(w->passes);
     free(w->keys);
     free(w->counts);
 }
@@ -361,7 +367,7 @@ int ks_race_collect(struct ks_race *race, struct ks_err *err)
     struct ks_race_member *members = NULL;
     struct value *values = NULL;
     struct scratch w;
-    size_t n;
+    size_t n, n_passes;
 
     ks_race_unite(race);
     n = count_instances(race);
@@ -380,7 +386,10 @@ int ks_race_collect(struct ks_race *race, struct ks_err *err)
     race->closed = 0;
     take_instances(race, w.keys, w.counts);
     choose_pilots(race);
-    take_visits(race, w.visits, visits_of(race, w.counts, w.visits));
+    n_passes = passes_of(race, w.counts, w.passes);
+    ks_visits_close(w.passes, n_passes, race->config.passes);
+    race->visited_device = ks_visits_device(w.passes, n_passes, race->config.device_id);
+    take_visits(race, w.visits, visits_of(race, w.passes, n_passes, w.visits));
     for (size_t i = 0; i < race->n_members; i++)
         find_usual_clocks(&race->values[i]);
     scratch_release(&w);

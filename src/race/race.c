@@ -3,6 +3,7 @@
 #include "race/race_impl.h"
 
 #include "base/hash.h"
+#include "record/visit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@ void ks_race_config_init(struct ks_race_config *c)
 {
     *c = (struct ks_race_config){
         .max_rounds = 10,
-        .passes = 2,
+        .passes = KS_VISIT_PASSES,
         .alpha = 0.05,
         .margin = 0.005,
         .regret = 0.0025,
@@ -130,47 +131,12 @@ uint64_t ks_race_first_device(struct ks_race *race)
     return best;
 }
 
-static size_t count_visits(const struct ks_race *race)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < race->n_members; i++)
-        n += race->members[i].n_visits;
-    return n;
-}
-
-/* No observation of a visit before this one is of its device. */
-static bool is_new_device(const struct ks_race *race, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (race->seen[k].round > 0 && race->seen[k].device_id == race->seen[i].device_id)
-            return false;
-    return race->seen[i].round > 0;
-}
-
 int ks_race_visited_device(struct ks_race *race, uint64_t *device_out, struct ks_err *err)
 {
-    const uint64_t own = race->config.device_id;
-    uint64_t best = own;
     int rc = ks_race_collect(race, err);
-    size_t n_best = count_visits(race);
 
-    for (size_t i = 0; i < race->n_seen && rc == 0; i++) {
-        const uint64_t id = race->seen[i].device_id;
-        size_t n;
-
-        if (!is_new_device(race, i))
-            continue;
-        race->config.device_id = id;
-        rc = ks_race_collect(race, err);
-        n = count_visits(race);
-        if (n > n_best || (n == n_best && best != own && id < best)) {
-            best = id;
-            n_best = n;
-        }
-    }
-    race->config.device_id = own;
-    *device_out = rc == 0 ? best : *device_out;
+    if (rc == 0)
+        *device_out = race->visited_device;
     return rc;
 }
 

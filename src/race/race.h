@@ -6,8 +6,7 @@
  * Round 0 measures every instance once. Round r >= 1 is a visit: the contenders in one lease, in
  * the order A B C C B A, so that linear drift cancels in the difference of two instances. The value
  * of an instance in a visit is the mean of the logs of its times there. A visit counts once it is
- * closed: each of its n_visit instances has all its observations, or failed. An unclosed visit (its
- * worker died) counts for nothing; its round is wanted again.
+ * closed (record/visit.h); the round of one that was cut is wanted again.
  *
  * Dropping. After round r an instance i is dropped when, for a rival j, the lower confidence bound
  * of log t_i - log t_j is above 0. In round 0 the difference is that of the two values, on the same
@@ -150,11 +149,11 @@ void ks_race_destroy(struct ks_race *race); /* NULL is fine */
 
 /* ks_race_add() - one observation, in any order.
  * Observations with the same instance, device, lease, attempt, round and position are one: flags
- * are united, an outcome other than ok wins. A record is withdrawn by adding it again with
- * KS_FL_VOID. ks_record_counts (record/attempt.h) chooses the observations that count, so that the
- * race and the table are of the same ones; the instance is withdrawn when its cell failed.
- * Returns 0; KS_EINVAL: round, outcome, n_visit or time out of range; KS_ENOMEM. On failure the
- * race is unchanged. */
+ * are united, an outcome other than ok wins. One with KS_FL_VOID withdraws the others with its key
+ * (record/attempt.h). ks_record_counts and ks_visits_close (record/visit.h) choose what counts, so
+ * that the race and the table are of the same times; the instance is withdrawn when its cell
+ * failed. Returns 0; KS_EINVAL: round, outcome, n_visit or time out of range; KS_ENOMEM. On failure
+ * the race is unchanged. */
 int ks_race_add(struct ks_race *race, const struct ks_race_seen *seen, struct ks_err *err);
 
 /* ks_race_move() - from now on the visits on another device count: the old one was lost. What round
@@ -163,8 +162,8 @@ void ks_race_move(struct ks_race *race, uint64_t device_id);
 
 /* The device with most observations of round 0 that are ok; of equals the lowest id, 0: none. */
 uint64_t ks_race_first_device(struct ks_race *race);
-/* ks_race_visited_device() - the device on which instances have most clean values of closed visits.
- * @device_out [out] of equals the race's own device, then the lowest id
+/* ks_race_visited_device() - ks_visits_device (record/visit.h) of the race, whose own device is the
+ * present one.
  * Returns 0; KS_ENOMEM. Afterwards the race is to be decided again, here or on that device. */
 int ks_race_visited_device(struct ks_race *race, uint64_t *device_out, struct ks_err *err);
 /* How many observations the race has, each once. */

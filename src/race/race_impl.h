@@ -27,7 +27,8 @@ struct ks_race {
     struct ks_race_member *members; /* ascending id */
     struct value *values;           /* beside members */
     size_t n_members;
-    uint64_t closed; /* bit r: round r >= 1 has a closed visit on the device */
+    uint64_t closed;         /* bit r: round r >= 1 has a closed visit on the device */
+    uint64_t visited_device; /* ks_visits_device */
     uint32_t n_futile;
     struct ks_race_verdict verdict;
 };

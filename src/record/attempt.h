@@ -15,9 +15,9 @@ struct ks_attempt { /* the fields of a record that the choice needs */
 
 /* ks_record_final() - which attempt of a cell counts.
  * @r [in] [n] any order, one cell, all attempts and rounds
- * Only records of role cell count. A record is withdrawn by journalling it again with the flag
- * void: in round 0 that makes its attempt void, in a later round all that the attempt has of that
- * round. What an attempt came to is said by one of its records: by the failure in the lowest round,
+ * Only records of role cell count. A record with the flag void, which no version has written so
+ * far, withdraws: in round 0 its attempt, in a later round all that the attempt has of that round.
+ * What an attempt came to is said by one of its records: by the failure in the lowest round,
  * else by round 0. The candidates are these records, one per attempt that has a round 0 and is not
  * void.
  * The highest attempt counts, except when it is `ok` and no suspect:
@@ -35,7 +35,8 @@ int ks_record_final(const struct ks_attempt *r, size_t n);
  * No cell (-1): none. A failed cell: the records of the attempt that counts. An `ok` cell: round 0
  * of the attempt that counts, and the rounds from 1 on of every attempt that came to `ok`; visits
  * join the highest attempt, which need not be the one whose round 0 was least disturbed. What is
- * void never counts. Returns ks_record_final(r, n). */
+ * void never counts. Rounds that are visits then count if their visit does, which depends on all
+ * cells of the problem (record/visit.h). Returns ks_record_final(r, n). */
 int ks_record_counts(const struct ks_attempt *r, size_t n, bool *counts_out);
 
 #endif

@@ -58,7 +58,7 @@ bool ks_outcome_is_pruned(uint32_t outcome, const char *reason);
     X(KS_FL_DENIED_CALLS, 6, "denied_calls")                                                       \
     X(KS_FL_FP_ENV_CHANGED, 7, "fp_env_changed")                                                   \
     X(KS_FL_REBUILT, 8, "rebuilt")                                                                 \
-    X(KS_FL_VOID, 9, "void") /* taken back: the device was bad; the cell is leased again */        \
+    X(KS_FL_VOID, 9, "void")                  /* taken back; no version has set it so far */       \
     X(KS_FL_INTERMITTENT, 10, "intermittent") /* failed, but went well on the same device, too */  \
     X(KS_FL_PRUNED, 11, "pruned")             /* measured only to see what pruning leaves out */   \
     X(KS_FL_DAMAGED, 12, "damaged") /* load_failed: not the object that was built; measured again  \

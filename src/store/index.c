@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* index.c - first pass: notes where each record lies and which attempt of a cell counts */
+/* index.c - first pass: notes where each record lies and what decides whether it counts */
 #include "store/index.h"
 #include "base/file.h"
 #include "record/rounds.h"
@@ -145,11 +145,13 @@ static int add_record(struct ks_index *x, uint32_t i_cell, const struct ks_journ
     ref = added;
     *ref = (struct ks_record_ref){ .offset = f->offset,
                                    .block = r->block_id,
+                                   .device = r->device_id,
                                    .position = r->position & INT32_MAX,
                                    .segment = f->segment,
                                    .cell = i_cell,
                                    .next = KS_NO_ROW,
                                    .run_cell = KS_NO_ROW,
+                                   .n_visit = r->n_visit,
                                    .worker = r->worker.hi,
                                    .key = { .attempt = r->attempt,
                                             .round = r->round_index,
@@ -370,141 +372,6 @@ int ks_index_add(struct ks_index *x, const char *dir, struct ks_index_limit limi
 
 /* ---- after everything was read ---- */
 
-static uint32_t count_attempts(const struct ks_attempt *a, size_t n)
-{
-    uint32_t count = 0;
-
-    for (size_t i = 0; i < n; i++)
-        count += a[i].role == KS_ROLE_CELL && a[i].round == 0;
-    return count;
-}
-
-/* Marks the records that count and counts their rounds. */
-static int mark_kept(struct ks_index *x, struct ks_cell_info *cell, const struct ks_attempt *a,
-                     const uint32_t *where, size_t n, struct ks_err *err)
-{
-    bool *counts = calloc(n, sizeof(*counts));
-    int final;
-
-    if (!counts)
-        return ks_fail(err, KS_ENOMEM, "out of memory for %zu records of a cell", n);
-    final = ks_record_counts(a, n, counts);
-    cell->final = where[final];
-    cell->n_rounds = cell->n_kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        size_t k = 0;
-
-        ((struct ks_record_ref *)ks_list_at(&x->records, where[i]))->counts = counts[i];
-        if (!counts[i])
-            continue;
-        while (k < i && (!counts[k] || a[k].round != a[i].round))
-            k++;
-        cell->n_kept++;
-        cell->n_rounds += k == i;
-    }
-    free(counts);
-    return 0;
-}
-
-static int decide(struct ks_index *x, struct ks_cell_info *cell, struct ks_list *held,
-                  struct ks_list *where, struct ks_err *err)
-{
-    void *added;
-    int rc = 0;
-
-    held->n = where->n = 0;
-    for (uint32_t i = cell->first; rc == 0 && i != KS_NO_ROW;) {
-        const struct ks_record_ref *r = ks_list_at(&x->records, i);
-        uint32_t at = i;
-
-        i = r->next;
-        rc = ks_list_add(held, &added, err);
-        if (rc == 0)
-            *(struct ks_attempt *)added = r->key;
-        if (rc == 0)
-            rc = ks_list_add(where, &added, err);
-        if (rc == 0)
-            *(uint32_t *)added = at;
-    }
-    if (rc < 0)
-        return rc;
-    cell->n_attempts = count_attempts(held->at, held->n);
-    if (cell->max_started > cell->max_done || ks_record_final(held->at, held->n) < 0)
-        return 0;
-    rc = mark_kept(x, cell, held->at, where->at, held->n, err);
-    x->n_measurements++;
-    x->has_rounds = x->has_rounds || cell->n_kept > 1;
-    return rc;
-}
-
-static bool is_found(const struct ks_index *x, const struct ks_cell_info *cell)
-{
-    return cell->first != KS_NO_ROW &&
-           ((struct ks_record_ref *)ks_list_at(&x->records, cell->first))->run_cell != KS_NO_ROW;
-}
-
-static bool row_counts(const struct ks_index *x, const struct ks_record_ref *ref)
-{
-    const struct ks_cell_info *run = ks_list_at(&x->cells, ref->run_cell);
-    const struct ks_record_ref *done =
-        run->final == KS_NO_ROW ? NULL : ks_list_at(&x->records, run->final);
-    const struct ks_found_key row = { ref->worker, ref->key.attempt };
-    const struct ks_found_key final = { done ? done->worker : 0, done ? done->key.attempt : 0 };
-
-    return ks_found_counts(&row, done ? &final : NULL);
-}
-
-/* Repeats are runs with attempts of their own: those that count are taken for the rounds of one
- * attempt, the first of them for round 0; the others count as withdrawn. */
-static void choose_rows(struct ks_index *x, const struct ks_cell_info *cell)
-{
-    uint32_t first = UINT32_MAX;
-    struct ks_record_ref *ref;
-
-    for (uint32_t i = cell->first; i != KS_NO_ROW; i = ref->next) {
-        ref = ks_list_at(&x->records, i);
-        if (!row_counts(x, ref)) {
-            ref->key.flags |= KS_FL_VOID;
-            ref->key.attempt = 0;
-            continue;
-        }
-        struct ks_cell_info *run = ks_list_at(&x->cells, ref->run_cell);
-
-        run->n_found++;
-        run->is_told = run->is_told || ks_outcome_is_abnormal(ref->key.outcome);
-        ref->key.attempt = 1;
-        if (ref->key.round < first)
-            first = ref->key.round;
-    }
-    for (uint32_t i = cell->first; i != KS_NO_ROW; i = ref->next) {
-        ref = ks_list_at(&x->records, i);
-        if (ref->key.attempt)
-            ref->key.round -= first;
-    }
-}
-
-static int decide_all(struct ks_index *x, struct ks_err *err)
-{
-    struct ks_list held = { .size = sizeof(struct ks_attempt) };
-    struct ks_list where = { .size = sizeof(uint32_t) };
-    int rc = 0;
-
-    x->n_measurements = 0;
-    for (int turn = 0; turn < 2; turn++) /* runs of programs before their rows */
-        for (size_t i = 0; rc == 0 && i < x->cells.n; i++) {
-            struct ks_cell_info *cell = ks_list_at(&x->cells, i);
-
-            if (is_found(x, cell) != (turn == 1))
-                continue;
-            if (turn == 1)
-                choose_rows(x, cell);
-            rc = decide(x, cell, &held, &where, err);
-        }
-    ks_list_release(&held);
-    ks_list_release(&where);
-    return rc;
-}
-
 /* The run a record belongs to: records lie run after run. */
 static uint32_t run_of(const struct ks_index *x, uint32_t record)
 {
@@ -520,7 +387,7 @@ static void count_runs(struct ks_index *x)
     for (size_t i = 0; i < x->cells.n; i++) {
         const struct ks_cell_info *c = ks_list_at(&x->cells, i);
 
-        if (c->final != KS_NO_ROW && !is_found(x, c))
+        if (c->final != KS_NO_ROW && !ks_index_is_found(x, c))
             ((struct ks_run_row *)ks_list_at(&x->runs, run_of(x, c->final)))->n_done++;
     }
     for (size_t i = 0; i < x->runs.n; i++) {
@@ -571,7 +438,7 @@ void ks_index_measure(struct ks_index *x)
 
 int ks_index_finish(struct ks_index *x, struct ks_err *err)
 {
-    int rc = decide_all(x, err);
+    int rc = ks_index_decide(x, err);
 
     if (rc == 0)
         rc = ks_index_group_codes(x, err);

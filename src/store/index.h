@@ -21,7 +21,7 @@ struct ks_cell_info {
     uint32_t first, last; /* its records; KS_NO_ROW = none */
     uint32_t final;       /* the record of round 0 that decides; KS_NO_ROW = no outcome yet */
     uint32_t n_attempts, n_rounds;
-    uint32_t n_kept;  /* records that count (ks_record_counts), of all rounds and passes */
+    uint32_t n_kept;  /* records that count, of all rounds and passes */
     uint32_t i_race;  /* of its problem */
     double timing_ns; /* of all records */
     uint32_t max_started,
@@ -29,6 +29,7 @@ struct ks_cell_info {
     uint32_t n_found; /* of a run of a program: rows of its that count */
     bool is_told;     /* and one of them says what went wrong with the run */
     bool is_hidden;   /* no row of /measurements: its rows say all */
+    bool is_timed;    /* the outcome is ok, as if no attempt had been lost */
 };
 
 struct ks_race_info {       /* of a problem in a run */
@@ -37,12 +38,13 @@ struct ks_race_info {       /* of a problem in a run */
 };
 
 struct ks_record_ref {
-    uint64_t offset, block;
+    uint64_t offset, block, device;
     uint32_t segment, cell, next; /* next: record of the same cell */
     uint32_t position : 31;
-    uint32_t counts : 1; /* ks_record_counts */
+    uint32_t counts : 1; /* ks_record_counts; of a visit: and ks_visits_close */
     uint32_t run_cell;   /* of an instance that a program reported: its run; else KS_NO_ROW */
-    uint64_t worker;     /* first half of the nonce */
+    uint32_t n_visit;
+    uint64_t worker; /* first half of the nonce */
     struct ks_attempt key;
 };
 
@@ -139,6 +141,13 @@ int ks_index_put_instance(struct ks_index *x, uint32_t run, uint64_t id, const c
 /* ks_index_put_found() - an instance that a program reported, with its texts (record/found.h). */
 int ks_index_put_found(struct ks_index *x, uint32_t run, uint64_t id,
                        const struct ks_found_texts *t, struct ks_err *err);
+/* ---- decide.c ---- */
+
+/* The final record of every cell, which records count, and how many rounds they are of. */
+int ks_index_decide(struct ks_index *x, struct ks_err *err);
+/* Whether a program reported the cell's instance. */
+bool ks_index_is_found(const struct ks_index *x, const struct ks_cell_info *cell);
+
 /* ---- found.c ---- */
 
 /* n_found and n_absent_pairs of every run; hides the runs of programs whose rows say all. After
