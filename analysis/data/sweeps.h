@@ -4,7 +4,7 @@
  *
  * Kept of a cell are the records that count (ks_record_counts). When one of them failed the cell
  * failed. Visits, which are the rounds from 1 on, count on the device of the last one. Aliases have
- * no times of their own. */
+ * no times of their own, but name their representative. */
 #ifndef KS_ANALYSIS_SWEEPS_H
 #define KS_ANALYSIS_SWEEPS_H
 
@@ -43,11 +43,14 @@ struct ks_sweep_domain { /* cells that may be compared: one class of devices, on
     char device[64];
 };
 
+#define KS_NO_INSTANCE UINT32_MAX
+
 /* One record of role cell. Failed cells have one entry, whose outcome is not KS_O_OK. */
 struct ks_sweep_round {
     uint32_t sweep, domain, problem, instance; /* numbers in struct ks_sweeps */
     uint32_t round, position;
-    uint32_t outcome; /* enum ks_outcome */
+    uint32_t outcome;        /* enum ks_outcome */
+    uint32_t representative; /* of an aliased cell: number of an instance, or KS_NO_INSTANCE */
     uint32_t n_samples, calls;
     bool is_clean; /* neither contaminated nor suspect */
     uint64_t started_ns;
