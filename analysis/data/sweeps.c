@@ -257,6 +257,7 @@ static void fill_entry(const struct load *l, const struct ks_row *row, struct ks
     *e = (struct ks_sweep_entry){
         .cell = { row->problem_id, row->instance_id, row->condition_id },
         .sample_offset = row->sample_offset,
+        .representative_id = row->representative_id,
         .run = row->run,
         .attempt = row->attempt,
         .problem_row = row->problem,
@@ -366,6 +367,9 @@ static int number_entry(struct load *l, struct ks_sweep_entry *e, struct ks_err 
         e->round.instance = l->instance_of_row[e->kernel_row];
     else if (rc == 0)
         rc = find_instance(l->s, e->cell.instance, "", &e->round.instance, err);
+    e->round.representative = KS_NO_INSTANCE;
+    if (rc == 0 && e->round.outcome == KS_O_ALIASED && e->representative_id)
+        rc = find_instance(l->s, e->representative_id, "", &e->round.representative, err);
     return rc == 0 ? find_domain(l, e, &e->round.domain, err) : rc;
 }
 

@@ -7,7 +7,8 @@
  * a problem in a sweep those on one device only. No column names the device that the race ended on,
  * so it is found as the race does (coord_visit.c): it is that of the last visit, or, if this one
  * was cut or gave nothing clean, the one with most clean values (ks_visits_device). Round 0 on
- * another device is kept and marked. Aliases have no times of their own. */
+ * another device is kept and marked. Aliases have no times of their own, but name
+ * their representative. */
 #ifndef KS_ANALYSIS_SWEEPS_H
 #define KS_ANALYSIS_SWEEPS_H
 
@@ -46,11 +47,14 @@ struct ks_sweep_domain { /* cells that may be compared: one class of devices, on
     char device[64];
 };
 
+#define KS_NO_INSTANCE UINT32_MAX
+
 /* One record of role cell. Failed cells have one entry, whose outcome is not KS_O_OK. */
 struct ks_sweep_round {
     uint32_t sweep, domain, problem, instance; /* numbers in struct ks_sweeps */
     uint32_t round, position;
-    uint32_t outcome; /* enum ks_outcome */
+    uint32_t outcome;        /* enum ks_outcome */
+    uint32_t representative; /* of an aliased cell: number of an instance, or KS_NO_INSTANCE */
     uint32_t n_samples, calls;
     bool is_clean;     /* neither contaminated nor suspect */
     bool is_elsewhere; /* round 0, on another device than the visits of its problem */

@@ -175,7 +175,6 @@ static void set_verdict(struct ks_comparison *c, struct ks_pair *p, const struct
     c->n_together += p->p_changed > reach && p_of(c, p, fabs(p->difference)) <= reach;
     p->smallest = smallest_of(c, p, cut->reach);
     c->n_blind += isinf(p->smallest) != 0;
-    c->n_undecided += isinf(p->smallest) && p->change == KS_UNSURE;
 }
 
 /* share: the rate of one class. */
@@ -223,7 +222,7 @@ int ks_compare_decide(struct ks_comparison *c, double margin, double rate, struc
         scratch && call ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", c->n_pairs);
 
     c->margin = margin;
-    c->n_together = c->n_blind = c->n_undecided = 0;
+    c->n_together = c->n_blind = 0;
     for (uint32_t k = 0; k < KS_N_CHANGES; k++)
         c->n_change[k] = 0;
     for (size_t i = 0; rc == 0 && i < c->n_pairs; i++)
@@ -232,5 +231,19 @@ int ks_compare_decide(struct ks_comparison *c, double margin, double rate, struc
         decide_class(c, class, rate, share, scratch, call);
     free(scratch);
     free(call);
+    return rc;
+}
+
+int ks_compare_limit(struct ks_comparison *c, double limit, double rate, struct ks_err *err)
+{
+    int rc = ks_compare_decide(c, limit, rate, err);
+
+    c->n_unseen = 0;
+    for (size_t i = 0; rc == 0 && i < c->n_pairs; i++) {
+        struct ks_pair *p = &c->pairs[i];
+
+        p->at_limit = p->change;
+        c->n_unseen += p->change == KS_UNSURE && expm1(p->smallest) > 2 * expm1(limit);
+    }
     return rc;
 }

@@ -5,12 +5,17 @@
 
 #include "analysis/learn/compare.h"
 
-struct ks_compare_value { /* a trial on its side */
+struct ks_compare_value { /* a cell in one sweep */
     uint64_t condition, class;
-    uint32_t problem, instance, side, sweep, n_rounds, domain;
+    uint32_t problem, instance, side, sweep;
+    uint32_t outcome;        /* of an alias, as the other results: its representative's */
+    uint32_t representative; /* of an alias, KS_NO_INSTANCE: not known */
+    bool is_alias;           /* it has no time of its own */
+    bool has_time, is_contender;
+    uint32_t n_rounds;
     size_t pair; /* number, SIZE_MAX: none */
-    bool has_time;
     double label;
+    double aligned;    /* struct ks_trial */
     double apart;      /* from the mean of the cell's two sides, less the sweep's median of that */
     double others;     /* median of `apart` over the other cells of its problem, sweep and class */
     uint32_t n_others; /* 0: too few of them */
@@ -26,6 +31,16 @@ struct ks_compare_work {
     double level_square, level_freedom;
 };
 
+/* Of the outcomes of a cell in two sweeps the one that counts: a failure before a time, that before
+ * what else is known. */
+uint32_t ks_compare_worse(uint32_t a, uint32_t b);
+
+/* The end of the values of one problem, which begin at `first`. */
+size_t ks_compare_problem_end(const struct ks_compare_work *w, size_t first);
+
+/* compare_problems.c: what is over problems. Returns 0 or KS_ENOMEM. */
+int ks_compare_problems(const struct ks_compare_work *w, struct ks_comparison *c,
+                        struct ks_err *err);
 /* compare_shared.c: sets `shared` of values and pairs. Returns 0 or KS_ENOMEM. */
 int ks_compare_shared(struct ks_compare_work *w, struct ks_comparison *c, struct ks_err *err);
 

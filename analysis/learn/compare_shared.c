@@ -222,11 +222,6 @@ static void restore_changed(struct ks_compare_work *w, const struct ks_compariso
 
 /* ---- all of it ---- */
 
-static bool is_same_problem(const struct ks_compare_value *a, const struct ks_compare_value *b)
-{
-    return a->problem == b->problem && a->condition == b->condition && a->class == b->class;
-}
-
 static size_t visit_blocks(struct ks_compare_work *w, const struct ks_comparison *c, uint32_t class,
                            struct block *blocks)
 {
@@ -235,9 +230,7 @@ static size_t visit_blocks(struct ks_compare_work *w, const struct ks_comparison
     for (size_t i = 0, end; i < w->n; i = end) {
         struct block b = { .first = i, .class = class };
 
-        for (end = i + 1; end < w->n && is_same_problem(&w->values[i], &w->values[end]);)
-            end++;
-        b.end = end;
+        b.end = end = ks_compare_problem_end(w, i);
         for (uint32_t sweep = 0; sweep < w->s->n_sweeps; sweep++)
             set_others(w, c, &b, sweep);
         if (b.n_sweeps[0] + b.n_sweeps[1] > 0)

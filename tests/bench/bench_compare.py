@@ -49,11 +49,11 @@ def plant(source, to, factor, seed):
 
 
 def compare(program, a, b, out):
-    """The rows of `compare A... -- B...`."""
+    """The rows of `compare A... -- B...` that have a time on both sides."""
     subprocess.run([program, "compare", "--format", "csv", "-o", out, *a, "--", *b], check=True,
                    stdout=subprocess.DEVNULL)
     with open(out, newline="") as f:
-        rows = list(csv.DictReader(f))
+        rows = [r for r in csv.DictReader(f) if r["change"] not in ("LOST", "NEW")]
     for r in rows:
         r["cell"] = (int(r["problem_id"], 16), int(r["instance_id"], 16))
         r["is_raced"] = int(r["n_rounds"]) > 1

@@ -459,11 +459,37 @@ static void a_cell_alone_is_not_found_without_visits(void **state)
             pair[i] = (struct ks_pair){
                 .n_rounds = 1, .difference = i < n_slower ? 0.5 : 0, .sd = 0.01, .freedom = 1e3
             };
-        assert_int_equal(ks_compare_decide(&c, 0.01, 0.05, NULL), 0);
+        assert_int_equal(ks_compare_limit(&c, 0.01, 0.05, NULL), 0);
         assert_int_equal(c.n_change[KS_SLOWER], n_slower < 20 ? 0 : n_slower);
         assert_int_equal(c.n_blind, is_blind ? 100 : 0);
-        assert_int_equal(c.n_undecided, c.n_blind);
+        assert_int_equal(c.n_unseen, n_slower < 20 ? 100 : 100 - n_slower);
         assert_true(isinf(pair[99].smallest) == is_blind);
+    }
+}
+
+/* 60 cells whose noise allows no verdict at 3 %, 30 that are SAME, 10 that are 8 % slower; the
+ * verdicts at the limit outlast those at a margin of 20 %. */
+static void the_limit_keeps_its_verdicts(void **state)
+{
+    static struct ks_pair pair[100];
+    struct ks_comparison c = { .pairs = pair, .n_pairs = 100 };
+
+    (void)state;
+    for (uint32_t i = 0; i < 100; i++)
+        pair[i] = (struct ks_pair){ .n_rounds = 1,
+                                    .difference = i >= 90 ? log(1.08) : 0,
+                                    .sd = i < 60 ? 0.05 : 0.002,
+                                    .freedom = 1e3 };
+    assert_int_equal(ks_compare_limit(&c, log(1.03), 0.05, NULL), 0);
+    assert_int_equal(c.n_change[KS_SLOWER], 10);
+    assert_int_equal(c.n_unseen, 60);
+    assert_int_equal(c.n_blind, 0); /* a very large slowdown would be found */
+    assert_int_equal(ks_compare_decide(&c, log(1.2), 0.05, NULL), 0);
+    assert_int_equal(c.n_change[KS_SLOWER], 0);
+    assert_int_equal(c.n_unseen, 60);
+    for (uint32_t i = 0; i < 100; i++) {
+        assert_int_equal(pair[i].change, KS_SAME);
+        assert_int_equal(pair[i].at_limit, i < 60 ? KS_UNSURE : i < 90 ? KS_SAME : KS_SLOWER);
     }
 }
 
@@ -476,6 +502,7 @@ int main(void)
         cmocka_unit_test(cells_of_one_round_do_not_raise_the_bar),
         cmocka_unit_test(classes_share_the_rate),
         cmocka_unit_test(a_cell_alone_is_not_found_without_visits),
+        cmocka_unit_test(the_limit_keeps_its_verdicts),
         cmocka_unit_test(a_slower_device_is_slower),
         cmocka_unit_test(the_margin_decides),
         cmocka_unit_test(what_is_detectable_is_found),
