@@ -214,6 +214,32 @@ if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
     ok "to the same bytes" cmp f.csv f2.csv
 fi
 
+# A problem that no operator of ours has, between others.
+key=-28-28-1x1-256-28-28-16-0x0-1x1-1x1-0-NCHW
+for problem in 16$key-FP16 16$key-INT8 32$key-FP16; do
+    echo "$problem-F=a:0.3,0,miopenConvolutionFwdAlgoGEMM;b:0.2,0,miopenConvolutionFwdAlgoGEMM"
+done >gfx942130.int8.txt
+ok "a find-db with an INT8 problem" ksweep-analyze import gfx942130.int8.txt -o int8.h5
+rc_is 0 "has features" ksweep-analyze table int8.h5 --features -o int8.csv
+like "$(cat err)" '^ksweep-analyze table: 2 rows have no features: their problem cannot be read$' \
+    "but not of the rows of that problem, which are counted"
+is "$(python3 - int8.csv <<'PY'
+import csv, sys
+for row in csv.DictReader(open(sys.argv[1])):
+    print("INT8" in row["problem_name"], any(v for k, v in row.items() if k.startswith("feature_")))
+PY
+)" "False True
+False True
+True False
+True False
+False True
+False True" "whose feature columns are empty"
+grep INT8 gfx942130.int8.txt >gfx942130.only8.txt
+ok "a find-db of INT8 problems only" ksweep-analyze import gfx942130.only8.txt -o only8.h5
+rc_is 2 "has none at all" ksweep-analyze table only8.h5 --features -o no.csv
+like "$(cat err)" 'only8.h5: no row has a problem that can be read, so there are no features$' "which is one error"
+not_ok "and nothing is written" test -e no.csv
+
 # --- need
 python3 - m/problems.csv <<'PY' >list.csv
 import csv, sys
