@@ -40,6 +40,9 @@ read -r problems instances < <(sed -n 's/.*measures the \([0-9]*\) problems.* wi
 is "$(ls again | paste -sd' ')" "job.json kernels-0.json problems.csv" "a job, its problems, its kernels"
 is "$(($(wc -l <again/problems.csv) - 1)) $(grep -c '"id"' again/kernels-0.json)" "$problems $instances" "so many of each"
 like "$(ksweep plan again/job.json --cache "$tiny_cache" 2>&1)" "$((problems * instances)) cells" "a job that ksweep reads"
+ksweep-analyze validate m unseen --threads 1 --write-retime again-dir >out 2>err
+ok "validate --write-retime, given the run's directory" test $? -le 1
+ok "writes the same job" diff -r again again-dir
 rc_is 2 "an existing directory" ksweep-analyze validate m unseen/results.h5 --threads 1 --write-retime again
 like "$(cat err)" "'again' already exists" "is not touched"
 
