@@ -102,7 +102,9 @@ struct ks_network {
     const char *name;            /* borrowed */
     uint64_t n_problems, n_uses; /* of the list */
     uint64_t n_counted, n_counted_uses;
-    double best_ns;              /* 0: no problem counts */
+    uint64_t n_free_uses; /* of n_counted_uses those of problems whose pick among all instances was
+                             measured; by the model */
+    double best_ns;       /* 0: no problem counts */
     double ns[KS_N_CHOOSERS];    /* of the picks among the measured; NaN: a pick is missing */
     double regret_lo, regret_hi; /* of the model's time over the best, less 1: 95 % interval by
                                     resampling problems; NaN: not known */

@@ -88,6 +88,7 @@ static void put_network(struct ks_jw *w, const struct ks_network *n)
     ks_jw_u64(w, "n_counted", n->n_counted);
     ks_jw_u64(w, "n_uses", n->n_uses);
     ks_jw_u64(w, "n_counted_uses", n->n_counted_uses);
+    put_number(w, "share_measured", (double)n->n_free_uses / (double)n->n_counted_uses);
     ks_jw_real(w, "best_ns", n->best_ns);
     ks_jw_open(w, "regret", '{');
     for (uint32_t i = 0; i < KS_N_CHOOSERS && n->n_counted; i++)

@@ -41,7 +41,7 @@ like "$(head -n 1 report)" '^leakage: 0 problems are also in the training data' 
 like "$(cat report)" '^ceiling +1.0000  1.0000' "a sweep's oracle in itself is 1"
 like "$(cat report)" 'the 10 worst' "the worst problems"
 like "$(cat report)" '^as compare_ml_vs_oracle.py' "Composable Kernel's definitions by name"
-like "$(cat report)" '^mean efficiency when the first 1, 2, 4 are measured at first use: [01].[0-9]{4} [01].[0-9]{4} [01].[0-9]{4}$' \
+like "$(cat report)" '^mean efficiency when the first 1, 2, 4 among the instances measured for the problem \(not deployable\) are measured at first use: [01].[0-9]{4} [01].[0-9]{4} [01].[0-9]{4}$' \
     "what measuring a few candidates gains"
 unlike "$(cat report)" '^the ceiling has' "for all problems"
 ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run3/results.h5 >report 2>err
@@ -164,6 +164,8 @@ ksweep-analyze validate m run2/results.h5 --threads 1 --network net.csv >report 
 ok "validate --network" test $? -le 1
 like "$(cat report)" '^  net.csv: 2 of 3 problems, 7 of 12 uses, best [0-9.]+ ms' "counts what was judged"
 like "$(cat report)" '^    model +[0-9.]+ % \[[0-9.]+, [0-9.]+\]' "regret of the model by use counts"
+like "$(cat report)" '^regret per network: time of the picks among the instances measured for the problem \(not deployable\)' "not deployable"
+like "$(cat report)" "^    the model's pick among all instances was measured for (100|[0-9]{1,2})\.[0-9] % of these uses" "but how much of it is"
 rc_is 2 "a network that is no list" ksweep-analyze validate m run2/results.h5 --network report
 
 # --- select

@@ -55,6 +55,7 @@ for from in timed timed/results.h5; do
     read -r timed same missing < <(sed -n 's/^re-timed: \([0-9]*\) problems; on \([0-9]*\) more .*; \([0-9]*\) without.*/\1 \2 \3/p' judged)
     is "$((timed + same)) $missing" "12 0" "every problem has both times"
     ok "no problem but those of the job" test "$timed" -le "$problems"
+    like "$(cat judged)" '^picks are those among the instances measured for the problem \(not deployable\)$' "whose picks"
     like "$(cat judged)" '^model, by the new times: mean [01]\.[0-9]+ \[' "efficiency by times that neither was chosen by"
     like "$(cat judged)" "^$baseline, by the new times: mean [01]\.[0-9]+ \[" "beside the best baseline by the same times"
 done
