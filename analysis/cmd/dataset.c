@@ -222,7 +222,7 @@ static int add_row(struct reading *r, const struct ks_obs *row, uint32_t problem
 {
     struct ks_cells *c = &r->d->cells;
     struct ks_timed t = ks_scaled_time(row, reference_ns);
-    struct ks_timed_cell cell = { .problem = problem };
+    struct ks_timed_cell cell = { .problem = problem, .file = (uint32_t)(r->file - r->d->files) };
     int rc;
 
     if (row->kernel == KS_OBS_NONE || (row->outcome == KS_O_SKIPPED && !is_refused(row)))
@@ -460,6 +460,15 @@ int ks_dataset_read(struct ks_dataset *d_out, const char *const *paths, size_t n
     else if (rc == 0)
         rc = add_source(d_out, err);
     return rc;
+}
+
+const char *ks_dataset_first(const struct ks_dataset *d)
+{
+    size_t i = 0;
+
+    while (i + 1 < d->n_files && d->files[i].n_usable == 0)
+        i++;
+    return d->files[i].path;
 }
 
 void ks_dataset_release(struct ks_dataset *d)

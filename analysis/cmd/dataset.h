@@ -29,7 +29,7 @@ struct ks_dataset_file {
     char digest[65];  /* SHA-256 */
     uint64_t schema_major, schema_minor, n_rows, n_usable;
 };
-/* Zero-initialised = empty. */
+/* Zero-initialised = empty. The cells' files are indices into `files`. */
 struct ks_dataset {
     struct ks_cells cells;
     struct ks_cells left_out; /* problems only: those of rules.leave_out that were there */
@@ -70,6 +70,9 @@ struct ks_dataset_rules {
 int ks_dataset_read(struct ks_dataset *d_out, const char *const *paths, size_t n_paths,
                     const struct ks_dataset_rules *rules, struct ks_err *err);
 void ks_dataset_release(struct ks_dataset *d);
+/* The path of the first file that has a usable row: the one to name in a message on the device of
+ * all. */
+const char *ks_dataset_first(const struct ks_dataset *d);
 /* What --mixed left out, and the sources if there are several, as notes of the command. */
 void ks_dataset_note_mixed(const struct ks_dataset *d, const char *command, struct ks_buf *notes);
 

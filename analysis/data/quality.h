@@ -114,6 +114,7 @@ struct ks_network {
 struct ks_worst {
     double eff, pick_ns, best_ns;
     const char *class_name, *pick, *best;
+    uint32_t pick_file, best_file; /* that their times are from: struct ks_timed_cell */
     uint64_t problem_id;
     char canonical[1024];
     char reason[160];

@@ -204,7 +204,22 @@ void ks_networks_text(const struct ks_network *networks, size_t n, struct ks_buf
         put_network(to, &networks[i]);
 }
 
-void ks_worst_text(const struct ks_worst *worst, size_t n, const char *file, struct ks_buf *to)
+void ks_worst_look(const struct ks_worst *w, const char *file, struct ks_buf *to)
+{
+    ks_buf_printf(to, "ksweep-analyze table ");
+    ks_shell_put(to, file);
+    ks_buf_printf(to, " | grep %016llx", (unsigned long long)w->problem_id);
+}
+
+static void put_look(struct ks_buf *to, const struct ks_worst *w, const char *file)
+{
+    ks_buf_printf(to, "        look: ");
+    ks_worst_look(w, file, to);
+    ks_buf_printf(to, "\n");
+}
+
+void ks_worst_text(const struct ks_worst *worst, size_t n, const char *const *files,
+                   struct ks_buf *to)
 {
     ks_buf_printf(to, "\nthe %zu worst\n", n);
     for (size_t i = 0; i < n; i++) {
@@ -214,9 +229,9 @@ void ks_worst_text(const struct ks_worst *worst, size_t n, const char *file, str
         ks_text_put(to, w->pick, strlen(w->pick), KS_LINES_NONE);
         ks_buf_printf(to, " %.2f us, best ", w->pick_ns / 1e3);
         ks_text_put(to, w->best, strlen(w->best), KS_LINES_NONE);
-        ks_buf_printf(to, " %.2f us\n        %s\n        look: ksweep-analyze table ",
-                      w->best_ns / 1e3, w->reason);
-        ks_shell_put(to, file);
-        ks_buf_printf(to, " | grep %016llx\n", (unsigned long long)w->problem_id);
+        ks_buf_printf(to, " %.2f us\n        %s\n", w->best_ns / 1e3, w->reason);
+        put_look(to, w, files[w->pick_file]);
+        if (w->best_file != w->pick_file)
+            put_look(to, w, files[w->best_file]);
     }
 }

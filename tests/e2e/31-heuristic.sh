@@ -44,6 +44,23 @@ like "$(cat report)" '^as compare_ml_vs_oracle.py' "Composable Kernel's definiti
 like "$(cat report)" '^mean efficiency when the first 1, 2, 4 among the instances measured for the problem \(not deployable\) are measured at first use: [01].[0-9]{4} [01].[0-9]{4} [01].[0-9]{4}$' \
     "what measuring a few candidates gains"
 unlike "$(cat report)" '^the ceiling has' "for all problems"
+# --- the ten worst, of several files: each problem's own
+cat >worst.py <<'PY'
+import json, subprocess, sys
+worst = json.load(sys.stdin)["worst"]
+for w in worst:
+    assert len(w["look"]) == 1 and w["pick_ns"] >= w["best_ns"] > 0 and w["class"] and w["reason"], w
+    assert abs(w["efficiency"] - w["best_ns"] / w["pick_ns"]) < 1e-6, w
+    rows = subprocess.run(w["look"][0], shell=True, capture_output=True, text=True, check=True).stdout
+    assert w["pick"] in rows and w["best"] in rows and w["problem_id"] in rows and w["problem"], w
+print(len(worst), *sorted({w["look"][0].split()[2] for w in worst}))
+PY
+make_journal few 6 8 5 0 2 >/dev/null 2>&1 && ksweep gather few >/dev/null 2>&1
+make_journal rest 24 8 5 0 6 >/dev/null 2>&1 && ksweep gather rest -o rest.h5 >/dev/null 2>&1
+ksweep-analyze validate m few rest.h5 --threads 1 --json 2>err >out
+is "$(python3 worst.py <out 2>&1)" "10 few rest.h5" "the commands show rows of pick and best"
+ksweep-analyze validate m few rest.h5 --threads 1 2>err >out
+is "$(sed -n 's/^ *look: ksweep-analyze table \([^ ]*\) | grep [0-9a-f]\{16\}$/\1/p' out | sort | uniq -c | wc -l)" 2 "in the text, too"
 ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run3/results.h5 >report 2>err
 like "$(cat report)" '^the ceiling has 10 of the problems$' "one that has some of them"
 rc_is 2 "and one that has none" ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run1/results.h5
