@@ -186,16 +186,30 @@ static int check_other(const struct job *j, struct ks_err *err)
 static int read_again(struct job *j, const struct ks_dataset_rules *rules, struct ks_err *err)
 {
     const struct ks_opt_list *files = &j->config->retime;
+    const char *shared;
     int rc = ks_dataset_read(&j->v.again, files->text, files->n, rules, err);
 
-    return rc == 0 ? check_device(j, &j->v.again, err) : rc;
+    if (rc == 0)
+        rc = check_device(j, &j->v.again, err);
+    if (rc < 0)
+        return rc;
+    shared = ks_dataset_shared(&j->v.again, &j->v.data);
+    return shared ? ks_fail(err, KS_EINVAL,
+                            "--retime %s: its times are those that chose the best: measure the job "
+                            "of --write-retime",
+                            shared)
+                  : 0;
 }
 
 static int read_ceiling(struct job *j, const struct ks_dataset_rules *rules, struct ks_err *err)
 {
     int rc = ks_dataset_read(&j->v.sweep, &j->config->ceiling, 1, rules, err);
 
-    return rc == 0 ? check_device(j, &j->v.sweep, err) : rc;
+    if (rc == 0)
+        rc = check_device(j, &j->v.sweep, err);
+    if (rc == 0)
+        j->v.shared = ks_dataset_shared(&j->v.sweep, &j->v.data);
+    return rc;
 }
 
 static int read_all(struct job *j, struct ks_err *err)

@@ -54,13 +54,18 @@ void ks_validation_inputs(const struct ks_validation *v,
     inputs_out[2] = (struct ks_source_input){ "--retime", "validate --retime", &v->again };
 }
 
-/* With --mixed: whatever was not measured as the model's training. */
+/* A ceiling of the same times; with --mixed whatever was not measured as the model's training. */
 static void put_others(const struct ks_validation *v, struct ks_buf *to)
 {
     const struct ks_time_source *model = &v->eval.model.device, *other = &v->other.model.device;
     struct ks_source_input inputs[KS_VALIDATION_INPUTS];
 
     ks_validation_inputs(v, inputs);
+    if (v->shared)
+        ks_buf_printf(to,
+                      "NOT INDEPENDENT: --ceiling %s contains a run of the results: the ceiling "
+                      "chooses by the times that it is judged by\n",
+                      v->shared);
     ks_sources_text(inputs, KS_VALIDATION_INPUTS, model, to);
     if (v->against && !ks_source_is_of(other, model)) {
         ks_buf_printf(to, "NOT OF THE MODEL'S SOURCE: --against %s is for ", v->against);
@@ -194,6 +199,8 @@ void ks_validation_json(const struct ks_validation *v, struct ks_buf *to)
         ks_jw_u64(&w, "n_outside_in_training", count_outside(&v->eval.model));
     ks_validation_inputs(v, inputs);
     ks_sources_json(inputs, KS_VALIDATION_INPUTS, &v->eval.model.device, &w);
+    if (v->sweep.n_files)
+        ks_jw_bool(&w, "is_ceiling_independent", !v->shared);
     put_leaks_json(v, &w);
     ks_quality_json(&v->card, "validation", &w);
     ks_networks_json(v->networks, v->n_networks, "networks", &w);

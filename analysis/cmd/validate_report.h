@@ -21,6 +21,7 @@ struct ks_validation {
     const char *against;                  /* the other model of the gate; NULL: none; borrowed */
     struct ks_evaluation eval, other;     /* of the model; of the other one */
     struct ks_dataset data, sweep, again; /* the results; of --ceiling; of --retime */
+    const char *shared;     /* file of the ceiling that has a run of the results; NULL: none */
     struct ks_buf left_out; /* canonical texts of problems that training has seen, a line each */
     struct ks_scorecard card, other_card;
     struct ks_network *networks; /* [n_networks] owned */

@@ -11,6 +11,7 @@ for i in 1 2; do
     make_journal run$i 24 8 5 0 $i >/dev/null 2>&1 && ksweep gather run$i >/dev/null 2>&1
 done
 make_journal run3 10 12 5 0 2 >/dev/null 2>&1 && ksweep gather run3 >/dev/null 2>&1
+make_journal again 24 8 5 0 9 >/dev/null 2>&1 && ksweep gather again >/dev/null 2>&1 # the problems of run2
 ok "two made-up sweeps of other problems" test -s run1/results.h5 -a -s run2/results.h5
 
 # --- train
@@ -34,16 +35,29 @@ rc_is 2 "an existing directory is not touched" ksweep-analyze train run1/results
 like "$(cat err)" "'m' already exists" "and named"
 
 # --- validate
-ksweep-analyze validate m run2 --threads 1 --ceiling run2/results.h5 >report 2>err
+ksweep-analyze validate m run2 --threads 1 --ceiling again/results.h5 >report 2>err
 rc=$?
 ok "validate" test $rc -le 1
 like "$(head -n 1 report)" '^leakage: 0 problems are also in the training data' "leakage comes first"
-like "$(cat report)" '^ceiling +1.0000  1.0000' "a sweep's oracle in itself is 1"
+like "$(cat report)" '^ceiling +0\.[0-9]+ ' "what another sweep chooses is not always the best"
+unlike "$(cat report)" 'NOT INDEPENDENT' "and has other times"
 like "$(cat report)" 'the 10 worst' "the worst problems"
 like "$(cat report)" '^as compare_ml_vs_oracle.py' "Composable Kernel's definitions by name"
 like "$(cat report)" '^mean efficiency when the first 1, 2, 4 among the instances measured for the problem \(not deployable\) are measured at first use: [01].[0-9]{4} [01].[0-9]{4} [01].[0-9]{4}$' \
     "what measuring a few candidates gains"
 unlike "$(cat report)" '^the ceiling has' "for all problems"
+ok "another sweep, with the results in the same file" ksweep-analyze import again/results.h5 run2/results.h5 -o both2.h5
+for file in run2/results.h5 both2.h5; do
+    ksweep-analyze validate m run2 --threads 1 --ceiling $file >report 2>err
+    like "$(cat report)" "^NOT INDEPENDENT: --ceiling $file contains a run of the results" "$file as a ceiling says nothing"
+    like "$(ksweep-analyze validate m run2 --threads 1 --ceiling $file --json 2>err)" '"is_ceiling_independent": false' "nor as JSON"
+    rc_is 2 "$file as new times" ksweep-analyze validate m run2 --threads 1 --retime $file
+    like "$(cat err)" "--retime $file: its times are those that chose the best: measure the job of --write-retime" "is refused"
+done
+cp run2/results.h5 run2.h5
+like "$(ksweep-analyze validate m run2 --threads 1 --ceiling run2.h5 2>err)" '^ceiling +1\.0000  1\.0000' "the oracle in itself is 1"
+like "$(ksweep-analyze validate m run2 --threads 1 --ceiling again --json 2>err)" '"is_ceiling_independent": true' "another run is independent"
+
 # --- the ten worst, of several files: each problem's own
 cat >worst.py <<'PY'
 import json, subprocess, sys

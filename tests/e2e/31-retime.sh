@@ -62,6 +62,8 @@ done
 like "$(ksweep-analyze validate m unseen/results.h5 --threads 1 --retime timed --json 2>&1)" '"retimed": {' "as JSON, too"
 
 # --- what is refused
+rc_is 2 "the results themselves" ksweep-analyze validate m unseen/results.h5 --threads 1 --retime timed --retime unseen
+like "$(cat err)" '--retime unseen: its times are those that chose the best: measure the job of --write-retime' "are named"
 rc_is 2 "results of other problems" ksweep-analyze validate m unseen/results.h5 --threads 1 --retime known
 like "$(cat err)" 'no problem has new times for both .*--write-retime' "says what to do"
 make_journal other 12 8 5 0 3 0xc0ffee02 >/dev/null 2>&1 && ksweep gather other >/dev/null 2>&1
