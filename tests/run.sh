@@ -24,6 +24,8 @@
 # KSWEEP_TEST_SEED: seed of the fuzz tests (1). KSWEEP_TEST_FUZZ_S: CPU seconds for each (0.4; the inputs of a
 # seed are the same in every run, so more time needs another seed to find more).
 # KSWEEP_TEST_DATA: real problem lists, see tap.sh.
+# KSWEEP_TEST_PYTHON: a Python with pyarrow, duckdb, lightgbm, kernel_tuner and viztracer, as pip installs them in a
+# virtual environment: the tests that read Parquet files and models by other programs run with it only, so not in .ci/run.
 # All results, one line each, with times: build/test-results.txt.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)

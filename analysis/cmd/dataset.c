@@ -3,6 +3,7 @@
 #include "analysis/cmd/dataset.h"
 #include "analysis/data/reader.h"
 #include "analysis/learn/label.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "grid/problem_class.h"
@@ -242,7 +243,7 @@ static int add_row(struct reading *r, const struct ks_obs *row, uint32_t problem
 {
     struct ks_cells *c = &r->d->cells;
     struct ks_timed t = ks_scaled_time(row, reference_ns);
-    struct ks_timed_cell cell = { .problem = problem };
+    struct ks_timed_cell cell = { .problem = problem, .file = (uint32_t)(r->file - r->d->files) };
     int rc;
 
     if (row->kernel == KS_OBS_NONE || (row->outcome == KS_O_SKIPPED &&
@@ -428,6 +429,21 @@ static int check_schema(const struct ks_dataset *d, const struct ks_dataset_file
                    (unsigned long long)first->schema_minor);
 }
 
+static int add_runs(struct ks_dataset *d, const struct ks_store_file *f, struct ks_err *err)
+{
+    for (uint32_t i = 0; i < ks_store_info(f)->n_runs; i++) {
+        struct ks_dataset_run *run;
+        int rc = ks_reserve(&d->runs, d->n_runs + 1, &d->cap_runs, sizeof(*d->runs), "runs", err);
+
+        if (rc < 0)
+            return rc;
+        run = &d->runs[d->n_runs++];
+        run->file = d->n_files - 1;
+        snprintf(run->id, sizeof(run->id), "%s", ks_store_run(f, i)->run_id);
+    }
+    return 0;
+}
+
 static int read_file(struct ks_dataset *d, const char *path, const struct ks_dataset_rules *rules,
                      struct ks_err *err)
 {
@@ -445,6 +461,8 @@ static int read_file(struct ks_dataset *d, const char *path, const struct ks_dat
         file->schema_minor = ks_store_info(r.f)->schema_minor;
         rc = check_schema(d, file, rules, err);
     }
+    if (rc == 0)
+        rc = add_runs(d, r.f, err);
     if (rc == 0)
         rc = ks_results_path(path, results, sizeof(results), err);
     if (rc == 0)
@@ -485,6 +503,42 @@ int ks_dataset_read(struct ks_dataset *d_out, const char *const *paths, size_t n
     return rc;
 }
 
+const char *ks_dataset_first(const struct ks_dataset *d)
+{
+    size_t i = 0;
+
+    while (i + 1 < d->n_files && d->files[i].n_usable == 0)
+        i++;
+    return d->files[i].path;
+}
+
+static bool has_run(const struct ks_dataset *d, const char *id)
+{
+    for (size_t i = 0; i < d->n_runs; i++)
+        if (id[0] && strcmp(d->runs[i].id, id) == 0)
+            return true;
+    return false;
+}
+
+static bool has_content(const struct ks_dataset *d, const char *digest)
+{
+    for (size_t i = 0; i < d->n_files; i++)
+        if (strcmp(d->files[i].digest, digest) == 0)
+            return true;
+    return false;
+}
+
+const char *ks_dataset_shared(const struct ks_dataset *d, const struct ks_dataset *with)
+{
+    for (size_t i = 0; i < d->n_runs; i++)
+        if (has_run(with, d->runs[i].id))
+            return d->files[d->runs[i].file].path;
+    for (size_t i = 0; i < d->n_files; i++)
+        if (has_content(with, d->files[i].digest))
+            return d->files[i].path;
+    return NULL;
+}
+
 void ks_dataset_release(struct ks_dataset *d)
 {
     ks_cells_release(&d->cells);
@@ -492,6 +546,7 @@ void ks_dataset_release(struct ks_dataset *d)
     ks_mixed_release(&d->mixed);
     ks_traits_release(&d->traits);
     free(d->files);
+    free(d->runs);
     *d = (struct ks_dataset){ 0 };
 }
 

@@ -29,7 +29,11 @@ struct ks_dataset_file {
     char digest[65];  /* SHA-256 */
     uint64_t schema_major, schema_minor, n_rows, n_usable;
 };
-/* Zero-initialised = empty. */
+struct ks_dataset_run {
+    char id[33];
+    size_t file; /* index into ks_dataset.files */
+};
+/* Zero-initialised = empty. The cells' files are indices into `files`. */
 struct ks_dataset {
     struct ks_cells cells;
     struct ks_cells left_out; /* problems only: those of rules.leave_out that were there */
@@ -38,6 +42,8 @@ struct ks_dataset {
     struct ks_traits traits;
     struct ks_dataset_file *files; /* [n_files] */
     size_t n_files;
+    struct ks_dataset_run *runs; /* [n_runs] of all files */
+    size_t n_runs, cap_runs;
     uint64_t device_class, condition; /* of mixed.sources[0], as arch, model and n_units */
     bool has_device, has_row;         /* while files are read */
     char arch[64], model[192];
@@ -70,6 +76,12 @@ struct ks_dataset_rules {
 int ks_dataset_read(struct ks_dataset *d_out, const char *const *paths, size_t n_paths,
                     const struct ks_dataset_rules *rules, struct ks_err *err);
 void ks_dataset_release(struct ks_dataset *d);
+/* The path of the first file that has a usable row: the one to name in a message on the device of
+ * all. */
+const char *ks_dataset_first(const struct ks_dataset *d);
+/* The path of the first file of d that has a run, or the same bytes, as a file of the other, so
+ * that their times are the same; NULL: there is none. */
+const char *ks_dataset_shared(const struct ks_dataset *d, const struct ks_dataset *with);
 /* What --mixed left out, and the sources if there are several, as notes of the command. */
 void ks_dataset_note_mixed(const struct ks_dataset *d, const char *command, struct ks_buf *notes);
 

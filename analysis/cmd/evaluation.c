@@ -3,7 +3,6 @@
 #include "analysis/cmd/evaluation.h"
 #include "analysis/learn/class_order.h"
 #include "analysis/model/source.h"
-#include "base/file.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,22 +60,8 @@ static int unite(struct ks_evaluation *j, const struct ks_cells *test, struct ks
 static int open_features(struct ks_evaluation *j, const char *dir, struct ks_err *err)
 {
     struct ks_feature_spec spec = { 0 };
-    size_t n_features = 0;
-    char path[4200];
-    int rc = ks_path_join(path, sizeof(path), dir, "feature_spec.json", err);
+    int rc = ks_model_read_spec(&j->model, dir, &spec, err);
 
-    if (rc == 0)
-        rc = ks_feature_spec_read(path, &spec, err);
-    if (rc == 0 && spec.op != j->model.cells.problems[0].problem.op)
-        rc = ks_fail(err, KS_EFORMAT, "%s: it is for another operator than the model's problems",
-                     path);
-    if (rc == 0)
-        rc = ks_booster_n_features(j->model.booster, &n_features, err);
-    if (rc == 0 && spec.n_features != n_features)
-        rc =
-            ks_fail(err, KS_EFORMAT,
-                    "%s has %zu features, model.json %zu: the two files belong to different models",
-                    path, spec.n_features, n_features);
     if (rc == 0)
         rc = ks_spec_featurizer(&spec, &j->cells, j->is_training, &j->features, err);
     ks_feature_spec_release(&spec);

@@ -10,7 +10,7 @@
 
 struct ks_frames {
     struct ks_view *view; /* borrowed; NULL: a table */
-    const char *path;     /* of the table; borrowed */
+    const char *path;     /* of either; borrowed */
     struct ks_sources sources;
     size_t n_columns;
     struct ks_reader *reader;
@@ -18,6 +18,7 @@ struct ks_frames {
     struct ks_chances *chances; /* borrowed; NULL: no columns of the oracle */
     struct ks_made *made;
     bool has_features;
+    size_t n_unread; /* rows without features */
     struct ks_feature_spec spec;
     struct ks_feature_frame featured;
 };
@@ -66,6 +67,11 @@ static int choose_features(struct ks_frames *f, struct ks_err *err)
         if (rc < 0)
             break;
     }
+    f->n_unread = basis.n_unread;
+    if (rc == 0 && basis.n_problems == 0)
+        rc =
+            ks_fail(err, KS_EFORMAT,
+                    "%s: no row has a problem that can be read, so there are no features", f->path);
     if (rc == 0)
         rc = ks_feature_spec_create(basis.problems, basis.n_problems, &basis.traits, &device,
                                     &f->spec, err);
@@ -134,6 +140,11 @@ const struct ks_df *ks_frames_df(const struct ks_frames *f, size_t *n_columns_ou
     }
     *n_columns_out = f->made ? df->n_columns : f->n_columns;
     return df;
+}
+
+size_t ks_frames_n_unread(const struct ks_frames *f)
+{
+    return f->n_unread;
 }
 
 int ks_frames_next(struct ks_frames *f, struct ks_df **frame_out, struct ks_err *err)

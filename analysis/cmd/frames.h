@@ -19,14 +19,18 @@ struct ks_frames_more {
                           which are read twice */
 };
 
-/* v: rows of a results file, in the columns of this version; borrowed. NULL: the table at `path`
- * (analysis/import/made.h). */
+/* v: rows of the results file at `path`, in the columns of this version; borrowed. NULL: the table
+ * at `path` (analysis/import/made.h). KS_EFORMAT: features are wanted, but no row has a problem
+ * that can be read. */
 int ks_frames_open(struct ks_view *v, enum ks_columns_version version, const char *path,
                    const struct ks_frames_more *more, struct ks_frames **frames_out,
                    struct ks_err *err);
 void ks_frames_close(struct ks_frames *f); /* NULL is fine */
 /* Its columns; those from *n_columns_out on are only needed to derive others. */
 const struct ks_df *ks_frames_df(const struct ks_frames *f, size_t *n_columns_out);
+/* Rows whose features are missing, because their problem cannot be read (ks_frame_problem); 0
+ * without features. */
+size_t ks_frames_n_unread(const struct ks_frames *f);
 /* 1; 0 = no more rows; an error. Derived columns have their values. */
 int ks_frames_next(struct ks_frames *f, struct ks_df **frame_out, struct ks_err *err);
 /* From the first row again. */

@@ -71,7 +71,8 @@ static void note_counts(struct ks_buf *notes, const char *path, const char *form
         const char *what;
     } marks[] = {
         { n->n_repeated, "rows listed again with the same time: left out" },
-        { n->n_failed, "failures" },
+        { n->n_failed, "failures (flag unconfirmed)" },
+        { n->n_inconsistent, "rows that contradict themselves: untrusted (flag unconfirmed)" },
         { n->n_zero, "rows with a time of 0: untrusted (flag zero_time)" },
         { n->n_impossible, "rows faster than the device's peak rate: untrusted (flag impossible)" },
         { n->n_contradicted, "rows listed with different times: untrusted (flag contradicted)" },

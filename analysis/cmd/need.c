@@ -67,6 +67,7 @@ struct job {
     double *loss;            /* [training problems] */
     struct ks_needed *needed;
     size_t n_needed;
+    struct ks_buf text; /* the table */
 };
 
 /* What the out-of-fold pick of each training problem loses; outside of the range of its fold's
@@ -236,28 +237,24 @@ static void ranking_release(struct ranking *r)
     free(r->rank);
 }
 
-static int print(const struct job *j, struct ks_err *err)
+static int put_table(struct job *j, struct ks_err *err)
 {
+    struct ks_buf *to = &j->text;
     struct ranking r = { 0 };
-    struct ks_buf text;
     int rc = ranking_init(&r, j, err);
 
-    ks_buf_init(&text);
-    ks_buf_printf(&text, "%zu of %zu new problems, most valuable first\n", j->n_needed, j->n_pool);
-    ks_buf_printf(&text, "   value     loss  distance  uses  class            problem\n");
+    ks_buf_printf(to, "%zu of %zu new problems, most valuable first\n", j->n_needed, j->n_pool);
+    ks_buf_printf(to, "   value     loss  distance  uses  class            problem\n");
     for (size_t i = 0; rc == 0 && i < j->n_needed; i++) {
         const struct ks_needed *n = &j->needed[i];
         const struct ks_problem *p = &j->pool[n->i];
 
-        ks_buf_printf(&text, "%8.4f %8.4f %9.2f %5lld  %-16s ", n->value, n->loss, n->distance,
+        ks_buf_printf(to, "%8.4f %8.4f %9.2f %5lld  %-16s ", n->value, n->loss, n->distance,
                       (long long)p->count, ks_problem_class_name(ks_problem_class(p)));
-        ks_problem_canonical(p, &text);
-        ks_buf_printf(&text, "\n");
-        rc = put_instances(j, p, &r, &text, err);
+        ks_problem_canonical(p, to);
+        ks_buf_printf(to, "\n");
+        rc = put_instances(j, p, &r, to, err);
     }
-    if (rc == 0)
-        rc = ks_emit(&text, NULL, err);
-    ks_buf_release(&text);
     ranking_release(&r);
     return rc;
 }
@@ -267,26 +264,26 @@ static int need(const void *cfg, const char *const *operands, int n, struct ks_b
 {
     const struct config *c = cfg;
     struct job j = { .config = c };
-    char path[4200];
     int rc;
 
     (void)n;
     if (!c->problems)
         return ks_fail(err, KS_EINVAL, "--problems LIST is missing: the problems to choose from");
     ks_problem_set_init(&j.set);
+    ks_buf_init(&j.text);
     rc = ks_evaluation_open(&j.eval, operands[0], 1, err);
     if (rc == 0)
-        rc = ks_path_join(path, sizeof(path), operands[0], "feature_spec.json", err);
-    if (rc == 0)
-        rc = ks_feature_spec_read(path, &j.spec, err);
+        rc = ks_model_read_spec(&j.eval.model, operands[0], &j.spec, err);
     if (rc == 0)
         rc = read_pool(&j, err);
     if (rc == 0)
         rc = choose(&j, err);
     if (rc == 0)
+        rc = put_table(&j, err);
+    if (rc == 0) /* after all that can be refused, which then leaves no list */
         rc = write_list(&j, err);
     if (rc == 0)
-        rc = print(&j, err);
+        rc = ks_emit(&j.text, NULL, err);
     if (rc == 0 && j.n_known + j.n_unfit > 0)
         ks_buf_printf(notes,
                       "ksweep-analyze need: of %u problems %zu are in training, and the model "
@@ -295,6 +292,7 @@ static int need(const void *cfg, const char *const *operands, int n, struct ks_b
     free(j.pool);
     free(j.loss);
     free(j.needed);
+    ks_buf_release(&j.text);
     ks_problem_set_release(&j.set);
     ks_feature_spec_release(&j.spec);
     ks_evaluation_release(&j.eval);

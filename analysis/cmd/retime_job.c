@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* retime_job.c - writes a job that measures a model's picks and the oracle's together */
 #include "analysis/cmd/retime_job.h"
+#include "analysis/data/view.h"
 #include "analysis/learn/retime.h"
 #include "base/new_dir.h"
 #include "grid/family.h"
@@ -145,8 +146,11 @@ static int add_run(struct writer *w, const struct ks_run_row *run, const char *f
 static int add_file(struct writer *w, const char *path, struct ks_err *err)
 {
     struct ks_store_file *f = NULL;
-    int rc = ks_store_open(path, &f, err);
+    char results[KS_PATH_BYTES];
+    int rc = ks_results_path(path, results, sizeof(results), err);
 
+    if (rc == 0)
+        rc = ks_store_open(results, &f, err);
     for (uint32_t i = 0; rc == 0 && i < ks_store_info(f)->n_runs; i++)
         rc = add_run(w, ks_store_run(f, i), path, err);
     ks_store_close(f);

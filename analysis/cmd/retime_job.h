@@ -11,8 +11,9 @@ struct ks_retime_want { /* borrowed */
     const struct ks_cells *cells;
     const bool *is_wanted;          /* [n_problems] */
     const struct ks_pick *picks[2]; /* [n_problems] each: of the model, of the best baseline */
-    const char *const *files; /* [n_files] the results that the cells are from: what their runs'
-                                 jobs say of kernels, device and measuring is what is written */
+    const char *const *files; /* [n_files] as ks_results_path: the results that the cells are from;
+                                 what their runs' jobs say of kernels, device and measuring is what
+                                 is written */
     size_t n_files;
 };
 /* ks_retime_job_write() - a directory with job.json, problems.csv (the problems of which a pick is

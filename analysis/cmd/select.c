@@ -77,16 +77,12 @@ static int load(struct job *j, const char *dir, struct ks_err *err)
 {
     const struct ks_selector_options o = { j->config->size, j->config->smallest };
     struct ks_forest forest = { 0 };
-    char spec[4096], trees[4096];
+    char trees[4096];
     int rc = ks_model_read(dir, 1, &j->model, err);
 
-    rc = rc == 0 ? ks_path_join(spec, sizeof(spec), dir, "feature_spec.json", err) : rc;
+    rc = rc == 0 ? ks_model_read_spec(&j->model, dir, &j->spec, err) : rc;
     rc = rc == 0 ? ks_path_join(trees, sizeof(trees), dir, "model.json", err) : rc;
-    rc = rc == 0 ? ks_feature_spec_read(spec, &j->spec, err) : rc;
     rc = rc == 0 ? ks_forest_read(trees, &forest, err) : rc;
-    if (rc == 0 && j->model.cells.problems[0].problem.op != j->spec.op)
-        rc = ks_fail(err, KS_EINVAL, "%s is for operator '%s', but the model's problems are not",
-                     spec, ks_operators[j->spec.op]->name);
     if (rc == 0)
         rc = ks_selector_create(&j->spec, &forest, j->model.target, &j->model.cells, j->model.fold,
                                 &o, &j->selector, err);

@@ -166,9 +166,19 @@ static int put_batches(struct ks_frames *r, const struct ks_format *w, void *sta
     return rc == 0 ? w->end(state, to, err) : rc;
 }
 
+static void note_unread(const struct ks_frames *r, struct ks_buf *notes)
+{
+    if (ks_frames_n_unread(r))
+        ks_buf_printf(notes,
+                      "ksweep-analyze table: %zu rows have no features: their problem cannot be "
+                      "read\n",
+                      ks_frames_n_unread(r));
+}
+
 /* v NULL: the table at `path`. */
 static int put_table(struct ks_view *v, const char *path, const struct config *c,
-                     struct ks_chances *chances, struct ks_sink *to, struct ks_err *err)
+                     struct ks_chances *chances, struct ks_sink *to, struct ks_buf *notes,
+                     struct ks_err *err)
 {
     const struct ks_frames_more more = { .chances = chances, .has_features = c->has_features };
     const struct ks_format *w = writers[c->format];
@@ -180,6 +190,8 @@ static int put_table(struct ks_view *v, const char *path, const struct config *c
         rc = ks_frames_open(v, c->columns, path, &more, &r, err);
     if (rc == 0)
         rc = put_batches(r, w, state, to, err);
+    if (rc == 0)
+        note_unread(r, notes);
     if (state)
         w->release(state);
     free(state);
@@ -258,14 +270,14 @@ static void note(const struct ks_view *v, struct ks_buf *notes)
 }
 
 static int write_table(struct ks_view *v, const char *path, const struct config *c,
-                       struct ks_chances *chances, struct ks_err *err)
+                       struct ks_chances *chances, struct ks_buf *notes, struct ks_err *err)
 {
     struct ks_result o;
     int rc = ks_result_open(&o, c->output, err);
 
     if (rc == 0)
         rc = is_ck(c) ? put_ck(v, c->format == FORMAT_CK_PARQUET, &o.sink, err)
-                      : put_table(v, path, c, chances, &o.sink, err);
+                      : put_table(v, path, c, chances, &o.sink, notes, err);
     return ks_result_close(&o, rc, err);
 }
 
@@ -277,7 +289,8 @@ static bool is_made(const char *path)
     return (end && strcmp(end, ".csv") == 0) || ks_made_is_hdf5_table(path);
 }
 
-static int convert(const char *path, const struct config *c, struct ks_err *err)
+static int convert(const char *path, const struct config *c, struct ks_buf *notes,
+                   struct ks_err *err)
 {
     if (is_ck(c) || c->merge != KS_MERGE_ALL || c->columns != KS_COLUMNS_V2 || c->has_features ||
         c->has_oracle)
@@ -285,7 +298,7 @@ static int convert(const char *path, const struct config *c, struct ks_err *err)
                        "'%s' is a table, but --format ck, --merge, --columns, --features and "
                        "--oracle need a results file",
                        path);
-    return write_table(NULL, path, c, NULL, err);
+    return write_table(NULL, path, c, NULL, notes, err);
 }
 
 static int read_and_write(const char *path, const struct config *c, struct ks_buf *notes,
@@ -296,12 +309,12 @@ static int read_and_write(const char *path, const struct config *c, struct ks_bu
     int rc;
 
     if (is_made(path))
-        return convert(path, c, err);
+        return convert(path, c, notes, err);
     rc = ask_oracle(path, c, &told, err);
     if (rc == 0)
         rc = ks_view_open(path, c->merge, &v, err);
     if (rc == 0)
-        rc = write_table(v, path, c, told.chances, err);
+        rc = write_table(v, path, c, told.chances, notes, err);
     if (rc == 0)
         note(v, notes);
     ks_view_close(v);

@@ -102,7 +102,9 @@ struct ks_network {
     const char *name;            /* borrowed */
     uint64_t n_problems, n_uses; /* of the list */
     uint64_t n_counted, n_counted_uses;
-    double best_ns;              /* 0: no problem counts */
+    uint64_t n_free_uses; /* of n_counted_uses those of problems whose pick among all instances was
+                             measured; by the model */
+    double best_ns;       /* 0: no problem counts */
     double ns[KS_N_CHOOSERS];    /* of the picks among the measured; NaN: a pick is missing */
     double regret_lo, regret_hi; /* of the model's time over the best, less 1: 95 % interval by
                                     resampling problems; NaN: not known */
@@ -112,6 +114,7 @@ struct ks_network {
 struct ks_worst {
     double eff, pick_ns, best_ns;
     const char *class_name, *pick, *best;
+    uint32_t pick_file, best_file; /* that their times are from: struct ks_timed_cell */
     uint64_t problem_id;
     char canonical[1024];
     char reason[160];

@@ -8,7 +8,7 @@
 
 struct ks_sweep_entry { /* a record of role cell while its file is read */
     struct ks_cell cell;
-    uint64_t sample_offset, device_id;
+    uint64_t sample_offset, device_id, representative_id;
     uint32_t run, attempt, problem_row, kernel_row, device_row, n_visit, flags;
     double disturbance;
     bool is_final; /* the file says that it decides its cell */

@@ -194,7 +194,8 @@ int ks_intake_put(struct ks_intake *im, const struct ks_intake_row *row, struct 
     if (a.outcome == KS_O_OK)
         classify(im, row, &a, reason, sizeof(reason));
     else {
-        im->counts.n_failed++;
+        im->counts.n_failed += a.outcome != KS_O_UNTRUSTED;
+        im->counts.n_inconsistent += a.outcome == KS_O_UNTRUSTED;
         a.flags |= KS_FL_UNCONFIRMED;
     }
     if (first != KS_NO_ROW && is_repeat(im, first, &a)) {
@@ -307,6 +308,7 @@ static int put_counts(const struct ks_intake *im, struct ks_err *err)
         { "source_rows", n->n_rows },
         { "rows_repeated", n->n_repeated },
         { "rows_failed", n->n_failed },
+        { "rows_inconsistent", n->n_inconsistent },
         { "rows_zero_time", n->n_zero },
         { "rows_impossible", n->n_impossible },
         { "rows_contradicted", n->n_contradicted },

@@ -31,13 +31,14 @@ struct ks_intake_counts {
     uint64_t n_lists; /* problems of a find-db, results of a file: what the file counts */
     uint64_t n_rows;  /* measured rows in the file; = stored + repeated */
     uint64_t n_stored;
-    uint64_t n_repeated; /* listed again with the same time */
-    uint64_t n_failed;   /* outcomes other than ok that the file itself reports */
+    uint64_t n_repeated;     /* listed again with the same time */
+    uint64_t n_failed;       /* failures that the file itself reports */
+    uint64_t n_inconsistent; /* rows in which the file contradicts itself: untrusted */
     uint64_t n_zero, n_impossible, n_contradicted, n_undecoded, n_partial; /* rows */
     uint64_t n_undecoded_lists, n_truncated_lists;
     uint64_t n_unknown_names; /* instances whose traits could not be read from their names */
     uint64_t n_cut;           /* results that the end of the file cut */
-    uint64_t n_odd_units;     /* 1: the file spells its unit of time wrong */
+    uint64_t n_odd_units;     /* 1: the file spells a unit of time wrong */
 };
 
 struct ks_intake {

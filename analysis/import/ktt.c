@@ -26,12 +26,11 @@ static const char *text_at(const struct ks_json *doc, const struct ks_node *obj,
 static int on_member(void *ctx, const char *key, const struct ks_json *doc, struct ks_err *err)
 {
     struct results *r = ctx;
-    bool is_odd;
 
     if (strcmp(key, "Metadata") != 0)
         return 0;
     snprintf(r->device, sizeof(r->device), "%.127s", text_at(doc, ks_json_root(doc), "Device"));
-    r->t.unit_ns = ks_intake_unit_ns(text_at(doc, ks_json_root(doc), "TimeUnit"), &is_odd);
+    r->t.unit_ns = ks_tuner_unit_ns(&r->t, text_at(doc, ks_json_root(doc), "TimeUnit"));
     return r->t.unit_ns > 0 ? 0 : ks_node_fail(doc, ks_json_root(doc), err, "no known `TimeUnit`");
 }
 

@@ -13,15 +13,13 @@ static int on_metadata(struct ks_tuner *t, const struct ks_json *doc, struct ks_
 {
     const struct ks_node *unit = ks_node_at(ks_json_root(doc), "timeunit");
     const char *text = "";
-    bool is_odd = false;
     int rc = unit ? ks_node_str(doc, unit, &text, err) : 0;
 
     if (rc < 0 || !unit)
         return rc;
     if (t->is_begun)
         return ks_node_fail(doc, unit, err, "the unit of time must come before the results");
-    t->unit_ns = ks_intake_unit_ns(text, &is_odd);
-    t->im->counts.n_odd_units = is_odd;
+    t->unit_ns = ks_tuner_unit_ns(t, text);
     return t->unit_ns > 0 ? 0 : ks_node_fail(doc, unit, err, "unknown unit of time '%s'", text);
 }
 
@@ -45,15 +43,14 @@ static int read_config(struct ks_tuner *t, const struct ks_json *doc, uint32_t *
 }
 
 /* The unit of a measurement: its own, else that of the file. */
-static double unit_of(const struct ks_tuner *t, const struct ks_json *doc, const struct ks_node *m)
+static double unit_of(struct ks_tuner *t, const struct ks_json *doc, const struct ks_node *m)
 {
     const struct ks_node *unit = ks_node_at(m, "unit");
     const char *text = "";
-    bool is_odd;
 
     if (unit && ks_node_kind(unit) == KS_JSON_STRING)
         (void)ks_node_str(doc, unit, &text, NULL);
-    return text[0] ? ks_intake_unit_ns(text, &is_odd) : t->unit_ns;
+    return text[0] ? ks_tuner_unit_ns(t, text) : t->unit_ns;
 }
 
 /* The measurement "time": its value, or the outcome that its text stands for. */
@@ -62,7 +59,7 @@ static int read_measurement(struct ks_tuner *t, const struct ks_json *doc, doubl
 {
     const struct ks_node *list = ks_node_at(ks_json_root(doc), "measurements");
     const char *name = "";
-    double v;
+    double v, unit_ns;
 
     for (const struct ks_node *m = ks_node_first(list); m; m = ks_node_next(m)) {
         const struct ks_node *name_node = ks_node_at(m, "name"), *value = ks_node_at(m, "value");
@@ -81,11 +78,12 @@ static int read_measurement(struct ks_tuner *t, const struct ks_json *doc, doubl
         rc = ks_node_real(doc, value, &v, err);
         if (rc < 0)
             return rc;
-        if (unit_of(t, doc, m) <= 0)
+        unit_ns = unit_of(t, doc, m);
+        if (unit_ns <= 0)
             return ks_node_fail(doc, m, err, "no unit of time");
         if (v < 0)
             return ks_node_fail(doc, value, err, "a negative time");
-        *time_out = v * unit_of(t, doc, m);
+        *time_out = v * unit_ns;
     }
     return 0;
 }

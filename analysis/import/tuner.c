@@ -152,6 +152,15 @@ int ks_tuner_instance(struct ks_tuner *t, uint32_t *kernel_out, struct ks_err *e
 
 /* ---- results ---- */
 
+double ks_tuner_unit_ns(struct ks_tuner *t, const char *unit)
+{
+    bool is_odd = false;
+    const double ns = ks_intake_unit_ns(unit, &is_odd);
+
+    t->im->counts.n_odd_units |= is_odd;
+    return ns;
+}
+
 int ks_tuner_samples(struct ks_tuner *t, const struct ks_json *doc, const struct ks_node *list,
                      double unit_ns, struct ks_err *err)
 {

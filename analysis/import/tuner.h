@@ -38,6 +38,8 @@ int ks_tuner_parameter(struct ks_tuner *t, const char *name, const struct ks_jso
                        const struct ks_node *value, struct ks_err *err);
 int ks_tuner_instance(struct ks_tuner *t, uint32_t *kernel_out, struct ks_err *err);
 
+/* As ks_intake_unit_ns; counts a misspelled unit. */
+double ks_tuner_unit_ns(struct ks_tuner *t, const char *unit);
 /* Numbers of a list as samples of unit_ns. KS_EFORMAT: not numbers >= 0, or too many. */
 int ks_tuner_samples(struct ks_tuner *t, const struct ks_json *doc, const struct ks_node *list,
                      double unit_ns, struct ks_err *err);

@@ -33,18 +33,21 @@ static int add_problem(struct ks_feature_basis *b, const struct ks_problem *p, s
 int ks_feature_basis_add(struct ks_feature_basis *b, const struct ks_df *f, struct ks_err *err)
 {
     const struct ks_df_column *c;
+    bool has_problem = false;
     int rc = ks_df_need(f, "/problems/canonical", KS_DF_TEXT, &c, err);
 
-    for (size_t row = 0; rc == 0 && row < f->n_rows; row++) {
-        struct ks_problem p;
+    for (size_t row = 0; rc >= 0 && row < f->n_rows; row++) {
+        if (row == 0 || ks_df_at(c, row) != ks_df_at(c, row - 1)) {
+            struct ks_problem p;
 
-        if (row && ks_df_at(c, row) == ks_df_at(c, row - 1))
-            continue;
-        rc = ks_frame_problem(f, row, &p, err);
-        if (rc == 0 && (!b->n_problems || b->problems[b->n_problems - 1].id != p.id))
-            rc = add_problem(b, &p, err);
+            rc = ks_frame_problem(f, row, &p, err);
+            has_problem = rc == 1;
+            if (has_problem && (!b->n_problems || b->problems[b->n_problems - 1].id != p.id))
+                rc = add_problem(b, &p, err);
+        }
+        b->n_unread += !has_problem;
     }
-    return rc == 0 ? ks_traits_add(&b->traits, f, err) : rc;
+    return rc < 0 ? rc : ks_traits_add(&b->traits, f, err);
 }
 
 void ks_feature_basis_release(struct ks_feature_basis *b)

@@ -12,9 +12,10 @@ struct ks_feature_basis {
     struct ks_problem *problems; /* [n_problems] in order of their first row; owned */
     size_t n_problems, cap;
     struct ks_traits traits;
+    size_t n_unread; /* rows whose problem ks_frame_problem() does not read */
 };
 /* Adds those of a frame that has the columns of ks_features_need(). Rows of a problem stand
- * together. KS_EINVAL, KS_EFORMAT, KS_ENOMEM. */
+ * together. KS_EINVAL, KS_ENOMEM. */
 int ks_feature_basis_add(struct ks_feature_basis *b, const struct ks_df *f, struct ks_err *err);
 void ks_feature_basis_release(struct ks_feature_basis *b);
 

@@ -93,36 +93,60 @@ struct filling {
     const struct ks_df *f;
     const struct ks_df_column *instance, *problem;
     size_t at; /* of the problem in its column */
+    bool has_problem;
     double q[KS_FX_N_QUANTITIES];
 };
+
+static void put_missing(const struct ks_feature_spec *s, size_t first, float *row_out)
+{
+    for (size_t i = first; i < s->n_features; i++)
+        row_out[i] = NAN;
+}
+
+static int read_problem(struct filling *fill, size_t row, struct ks_err *err)
+{
+    const uint32_t op = fill->s->op;
+    struct ks_fx_problem x;
+    struct ks_problem p;
+    int rc = ks_frame_problem(fill->f, row, &p, err);
+
+    if (rc < 0)
+        return rc;
+    fill->has_problem = rc == 1;
+    if (!fill->has_problem)
+        return 0;
+    if (p.op != op)
+        return ks_fail(err, KS_EINVAL,
+                       "row %zu is a problem of '%s', but the features are for '%s'", row,
+                       ks_operators[p.op]->name, ks_operators[op]->name);
+    x = ks_feature_problem(&p);
+    ks_fx_quantities(&x, fill->q);
+    return 0;
+}
 
 static int fill_row(struct filling *fill, size_t row, float *row_out, struct ks_err *err)
 {
     const struct ks_feature_spec *s = fill->s;
     const size_t at = ks_df_at(fill->problem, row);
-    struct ks_problem p;
     uint32_t i;
 
     if (row == 0 || at != fill->at) {
-        struct ks_fx_problem x;
-        int rc = ks_frame_problem(fill->f, row, &p, err);
+        int rc = read_problem(fill, row, err);
 
         if (rc < 0)
             return rc;
-        if (p.op != s->op)
-            return ks_fail(err, KS_EINVAL,
-                           "row %zu is a problem of '%s', but the features are for '%s'", row,
-                           ks_operators[p.op]->name, ks_operators[s->op]->name);
-        x = ks_feature_problem(&p);
-        ks_fx_quantities(&x, fill->q);
         fill->at = at;
+    }
+    if (!fill->has_problem) {
+        put_missing(s, 0, row_out);
+        return 0;
     }
     put_problem(s, fill->q, row_out);
     i = ks_feature_spec_find(s, (uint64_t)ks_df_i64(fill->instance, row, 0));
-    for (size_t k = s->n_problem; i == UINT32_MAX && k < s->n_features; k++)
-        row_out[k] = NAN;
-    if (i == UINT32_MAX)
+    if (i == UINT32_MAX) {
+        put_missing(s, s->n_problem, row_out);
         return 1;
+    }
     put_instance(s, fill->q, &s->instances[i], row_out);
     return 0;
 }

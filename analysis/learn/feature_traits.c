@@ -270,12 +270,13 @@ int ks_frame_problem(const struct ks_df *f, size_t row, struct ks_problem *p_out
                      struct ks_err *err)
 {
     const struct ks_df_column *c;
+    struct ks_err why;
     const char *text;
     int rc = ks_df_need(f, "/problems/canonical", KS_DF_TEXT, &c, err);
 
     if (rc < 0)
         return rc;
     text = ks_df_text(c, row);
-    return text ? ks_problem_parse(text, p_out, err)
-                : ks_fail(err, KS_EFORMAT, "row %zu has no problem", (size_t)f->first_row + row);
+    rc = text ? ks_problem_parse(text, p_out, &why) : KS_EFORMAT;
+    return rc == KS_ENOMEM ? ks_fail(err, KS_ENOMEM, "%s", why.text) : rc == 0;
 }

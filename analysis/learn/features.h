@@ -57,7 +57,9 @@ int ks_traits_add(struct ks_traits *t, const struct ks_df *f, struct ks_err *err
 /* UINT32_MAX: none of that id. */
 uint32_t ks_traits_find(const struct ks_traits *t, uint64_t id);
 
-/* The problem of a row, from the column `canonical`. KS_EINVAL; KS_EFORMAT it is no problem. */
+/* The problem of a row, from the column `canonical`.
+ * Returns 1; 0: no operator of ours has such a problem (imported rows), or the row has none;
+ * KS_EINVAL the frame lacks the column; KS_ENOMEM. */
 int ks_frame_problem(const struct ks_df *f, size_t row, struct ks_problem *p_out,
                      struct ks_err *err);
 
@@ -140,8 +142,8 @@ const char *ks_feature_outside(const struct ks_feature_spec *s, const struct ks_
 
 /* ks_features_fill() - the features of all rows of a frame.
  * @x_out [out] [n_rows][n_features]; rows whose instance is not in the specification are NaN but
- * for their problem's features
- * Returns the number of such rows; KS_EINVAL: another operator, a missing column; KS_EFORMAT. */
+ * for their problem's features; rows whose problem ks_frame_problem() does not read are NaN
+ * Returns the number of the former; KS_EINVAL: another operator, a missing column; KS_ENOMEM. */
 int ks_features_fill(const struct ks_feature_spec *s, const struct ks_df *f, float *x_out,
                      struct ks_err *err);
 

@@ -34,6 +34,7 @@ static inline float *ks_matrix_row(const struct ks_matrix *m, size_t row)
 
 struct ks_timed_cell {
     uint32_t problem, instance; /* indices into ks_cells */
+    uint32_t file;              /* that the time is from, as the caller numbers them */
     double time_ns;             /* > 0, comparable within the problem */
     double se_ns;               /* standard error of time_ns; < 0 = not known */
     double weight;              /* (0, 1]; 1 = the label's uncertainty does not matter */

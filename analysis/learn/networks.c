@@ -65,11 +65,14 @@ static struct weighed add_problem(const struct ks_scorecard_input *in, uint32_t 
 {
     const struct ks_cells *c = in->cells;
     const double uses = (double)n_uses;
+    const struct ks_pick *model = in->picks[KS_BY_MODEL];
     const struct weighed out = { uses * c->cells[c->problems[problem].best].time_ns,
                                  uses * picked_ns(in, KS_BY_MODEL, problem) };
 
     w->n_counted++;
     w->n_counted_uses += (uint64_t)n_uses;
+    if (model && model[problem].any_cell != KS_NO_CELL)
+        w->n_free_uses += (uint64_t)n_uses;
     w->best_ns += out.best;
     for (uint32_t i = 0; i < KS_N_CHOOSERS; i++)
         w->ns[i] += uses * picked_ns(in, i, problem);

@@ -157,16 +157,19 @@ static void put_worst(const struct ks_cells *c, const struct ks_pick *pick, stru
                       struct ks_worst *w)
 {
     const struct ks_cell_problem *p = &c->problems[pick->problem];
+    const struct ks_timed_cell *picked = &c->cells[pick->cell], *best = &c->cells[p->best];
 
     ks_buf_clear(text);
     ks_problem_canonical(&p->problem, text);
     snprintf(w->canonical, sizeof(w->canonical), "%s", ks_buf_text(text));
     w->eff = pick->eff;
-    w->pick_ns = c->cells[pick->cell].time_ns;
-    w->best_ns = c->cells[p->best].time_ns;
+    w->pick_ns = picked->time_ns;
+    w->best_ns = best->time_ns;
     w->class_name = ks_problem_class_name(p->class_id);
-    w->pick = c->instances[c->cells[pick->cell].instance].name;
-    w->best = c->instances[c->cells[p->best].instance].name;
+    w->pick = c->instances[picked->instance].name;
+    w->best = c->instances[best->instance].name;
+    w->pick_file = picked->file;
+    w->best_file = best->file;
     w->problem_id = p->problem.id;
 }
 

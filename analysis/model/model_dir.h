@@ -17,6 +17,7 @@
 #ifndef KS_ANALYSIS_MODEL_DIR_H
 #define KS_ANALYSIS_MODEL_DIR_H
 
+#include "analysis/learn/features.h"
 #include "analysis/model/train.h"
 #include "base/buf.h"
 
@@ -73,6 +74,13 @@ struct ks_model {
  * another format, or damaged. */
 int ks_model_read(const char *dir, uint32_t n_threads, struct ks_model *m_out, struct ks_err *err);
 void ks_model_release(struct ks_model *m);
+/* ks_model_read_spec() - the model's feature_spec.json.
+ * @dir [in] that of the model
+ * @spec_out [out] untouched on failure; the caller releases it
+ * As ks_feature_spec_read(); KS_EFORMAT, too, when it is for another operator than the model's
+ * problems, or has another number of features than its trees. */
+int ks_model_read_spec(const struct ks_model *m, const char *dir, struct ks_feature_spec *spec_out,
+                       struct ks_err *err);
 
 /* Its texts in the order in which they are read. */
 enum { KS_MODEL_TEXTS = 4 };

@@ -455,6 +455,45 @@ int ks_model_read(const char *dir, uint32_t n_threads, struct ks_model *m_out, s
     return rc == 0 ? read_booster(m_out, dir, n_threads, err) : rc;
 }
 
+static int check_spec(const struct ks_model *m, const char *dir, const char *path,
+                      const struct ks_feature_spec *spec, struct ks_err *err)
+{
+    const uint32_t op = m->cells.problems[0].problem.op;
+    size_t n_features = 0;
+    int rc = 0;
+
+    if (spec->op != op)
+        rc = ks_fail(err, KS_EFORMAT,
+                     "%s is for operator '%s', but the model's problems are of '%s'", path,
+                     ks_operators[spec->op]->name, ks_operators[op]->name);
+    if (rc == 0)
+        rc = ks_booster_n_features(m->booster, &n_features, err);
+    if (rc == 0 && spec->n_features != n_features)
+        rc = ks_fail(err, KS_EFORMAT,
+                     "%s has %zu features, %s/model.json %zu: the two files belong to different "
+                     "models",
+                     path, spec->n_features, dir, n_features);
+    return rc;
+}
+
+int ks_model_read_spec(const struct ks_model *m, const char *dir, struct ks_feature_spec *spec_out,
+                       struct ks_err *err)
+{
+    struct ks_feature_spec spec = { 0 };
+    char path[4200];
+    int rc = ks_path_join(path, sizeof(path), dir, "feature_spec.json", err);
+
+    if (rc == 0)
+        rc = ks_feature_spec_read(path, &spec, err);
+    if (rc == 0)
+        rc = check_spec(m, dir, path, &spec, err);
+    if (rc < 0)
+        ks_feature_spec_release(&spec);
+    else
+        *spec_out = spec;
+    return rc;
+}
+
 void ks_model_release(struct ks_model *m)
 {
     ks_cells_release(&m->cells);

@@ -9,8 +9,13 @@
 
 /* All append. */
 void ks_quality_text(const struct ks_scorecard *s, struct ks_buf *to);
-/* @file [in] the results that they are from, for the command to look at them */
-void ks_worst_text(const struct ks_worst *worst, size_t n, const char *file, struct ks_buf *to);
+/* worst: [n]; files: what their numbers of files stand for. */
+void ks_worst_text(const struct ks_worst *worst, size_t n, const char *const *files,
+                   struct ks_buf *to);
+void ks_worst_json(const struct ks_worst *worst, size_t n, const char *const *files,
+                   const char *key, struct ks_jw *w);
+/* The command that shows all rows of the problem in this file. */
+void ks_worst_look(const struct ks_worst *w, const char *file, struct ks_buf *to);
 /* name: of the best baseline. */
 void ks_retimed_text(const struct ks_retimed *r, const char *name,
                      const struct ks_retimed_pair *pair, struct ks_buf *to);

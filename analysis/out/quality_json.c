@@ -88,6 +88,7 @@ static void put_network(struct ks_jw *w, const struct ks_network *n)
     ks_jw_u64(w, "n_counted", n->n_counted);
     ks_jw_u64(w, "n_uses", n->n_uses);
     ks_jw_u64(w, "n_counted_uses", n->n_counted_uses);
+    put_number(w, "share_measured", (double)n->n_free_uses / (double)n->n_counted_uses);
     ks_jw_real(w, "best_ns", n->best_ns);
     ks_jw_open(w, "regret", '{');
     for (uint32_t i = 0; i < KS_N_CHOOSERS && n->n_counted; i++)
@@ -103,6 +104,42 @@ void ks_networks_json(const struct ks_network *networks, size_t n, const char *k
     ks_jw_open(w, key, '[');
     for (size_t i = 0; i < n; i++)
         put_network(w, &networks[i]);
+    ks_jw_close(w, ']');
+}
+
+static void put_worst(struct ks_jw *w, const struct ks_worst *worst, const char *const *files)
+{
+    const uint32_t at[] = { worst->pick_file, worst->best_file };
+    struct ks_buf look;
+
+    ks_buf_init(&look);
+    ks_jw_open(w, NULL, '{');
+    ks_jw_str(w, "problem", worst->canonical);
+    ks_jw_id(w, "problem_id", worst->problem_id);
+    ks_jw_str(w, "class", worst->class_name);
+    put_number(w, "efficiency", worst->eff);
+    ks_jw_str(w, "pick", worst->pick);
+    ks_jw_str(w, "best", worst->best);
+    put_number(w, "pick_ns", worst->pick_ns);
+    put_number(w, "best_ns", worst->best_ns);
+    ks_jw_str(w, "reason", worst->reason);
+    ks_jw_open(w, "look", '[');
+    for (size_t i = 0; i < (at[0] == at[1] ? 1 : 2); i++) {
+        ks_buf_clear(&look);
+        ks_worst_look(worst, files[at[i]], &look);
+        ks_jw_str(w, NULL, ks_buf_text(&look));
+    }
+    ks_jw_close(w, ']');
+    ks_jw_close(w, '}');
+    ks_buf_release(&look);
+}
+
+void ks_worst_json(const struct ks_worst *worst, size_t n, const char *const *files,
+                   const char *key, struct ks_jw *w)
+{
+    ks_jw_open(w, key, '[');
+    for (size_t i = 0; i < n; i++)
+        put_worst(w, &worst[i], files);
     ks_jw_close(w, ']');
 }
 

@@ -67,8 +67,8 @@ static void put_model(struct ks_buf *to, const struct ks_quality *q)
                   ks_top[0], ks_top[1], ks_top[2], q->inside[0], q->inside[1], q->inside[2]);
     ks_buf_printf(to, "model's first is the best or tied with it: %.3f\n", q->tied);
     ks_buf_printf(to,
-                  "mean efficiency when the first %u, %u, %u are measured at first use: %.4f "
-                  "%.4f %.4f\n",
+                  "mean efficiency when the first %u, %u, %u among the instances measured for the "
+                  "problem (not deployable) are measured at first use: %.4f %.4f %.4f\n",
                   ks_best_k[0], ks_best_k[1], ks_best_k[2], q->best_of_k[0], q->best_of_k[1],
                   q->best_of_k[2]);
     ks_buf_printf(to, "total best time over total time, weighted by use counts: %.4f\n",
@@ -159,6 +159,8 @@ void ks_retimed_text(const struct ks_retimed *r, const char *name,
                   "\nre-timed: %zu problems; on %zu more the pick is the oracle's; %zu without new "
                   "times are left out\n",
                   r->n_timed, r->n_same, r->n_missing);
+    ks_buf_printf(to, "picks are those among the instances measured for the problem (not "
+                      "deployable)\n");
     ks_buf_printf(to, "model, by the times that chose the oracle: mean %.4f, P10 %.4f, min %.4f\n",
                   a->mean, a->p10, a->min);
     put_retimed(to, "model", &r->again);
@@ -175,6 +177,11 @@ static void put_network(struct ks_buf *to, const struct ks_network *n)
                   (unsigned long long)n->n_counted, (unsigned long long)n->n_problems,
                   (unsigned long long)n->n_counted_uses, (unsigned long long)n->n_uses,
                   n->best_ns / 1e6);
+    if (n->n_counted_uses)
+        ks_buf_printf(to,
+                      "    the model's pick among all instances was measured for %.1f %% of these "
+                      "uses\n",
+                      100 * (double)n->n_free_uses / (double)n->n_counted_uses);
     for (uint32_t i = 0; i < KS_N_CHOOSERS && n->n_counted; i++) {
         if (isnan(n->ns[i]))
             continue;
@@ -189,13 +196,30 @@ static void put_network(struct ks_buf *to, const struct ks_network *n)
 void ks_networks_text(const struct ks_network *networks, size_t n, struct ks_buf *to)
 {
     if (n)
-        ks_buf_printf(to, "\nregret per network: time of the picks over that of the best, less 1, "
-                          "weighted by use counts\n");
+        ks_buf_printf(to,
+                      "\nregret per network: time of the picks among the instances measured "
+                      "for the problem (not deployable) over that of the best, less 1, weighted "
+                      "by use counts\n");
     for (size_t i = 0; i < n; i++)
         put_network(to, &networks[i]);
 }
 
-void ks_worst_text(const struct ks_worst *worst, size_t n, const char *file, struct ks_buf *to)
+void ks_worst_look(const struct ks_worst *w, const char *file, struct ks_buf *to)
+{
+    ks_buf_printf(to, "ksweep-analyze table ");
+    ks_shell_put(to, file);
+    ks_buf_printf(to, " | grep %016llx", (unsigned long long)w->problem_id);
+}
+
+static void put_look(struct ks_buf *to, const struct ks_worst *w, const char *file)
+{
+    ks_buf_printf(to, "        look: ");
+    ks_worst_look(w, file, to);
+    ks_buf_printf(to, "\n");
+}
+
+void ks_worst_text(const struct ks_worst *worst, size_t n, const char *const *files,
+                   struct ks_buf *to)
 {
     ks_buf_printf(to, "\nthe %zu worst\n", n);
     for (size_t i = 0; i < n; i++) {
@@ -205,9 +229,9 @@ void ks_worst_text(const struct ks_worst *worst, size_t n, const char *file, str
         ks_text_put(to, w->pick, strlen(w->pick), KS_LINES_NONE);
         ks_buf_printf(to, " %.2f us, best ", w->pick_ns / 1e3);
         ks_text_put(to, w->best, strlen(w->best), KS_LINES_NONE);
-        ks_buf_printf(to, " %.2f us\n        %s\n        look: ksweep-analyze table ",
-                      w->best_ns / 1e3, w->reason);
-        ks_shell_put(to, file);
-        ks_buf_printf(to, " | grep %016llx\n", (unsigned long long)w->problem_id);
+        ks_buf_printf(to, " %.2f us\n        %s\n", w->best_ns / 1e3, w->reason);
+        put_look(to, w, files[w->pick_file]);
+        if (w->best_file != w->pick_file)
+            put_look(to, w, files[w->best_file]);
     }
 }

@@ -24,6 +24,11 @@ PY
 cp -r m mtrees && sed -i 's/"num_feature":"[0-9]*"/"num_feature":"3"/g' mtrees/model.json
 cp -r m moof && sed -i '3s/,[^,]*,[^,]*,[^,]*$/,nan,0,0/' moof/oof.csv
 cp -r m mcut && head -c 2000 m/problems.csv >mcut/problems.csv
+sed -n 's/.*,\(operator=grouped_conv.*\)/\1/p' m/problems.csv | sed 's/ n=[0-9]*/ n=77/' | python3 -c '
+import sys
+rows = [dict(w.split("=") for w in line.split()) for line in sys.stdin]
+print(*(",".join(r) for r in (rows[0], *(r.values() for r in rows))), sep="\n")' >new.csv
+rc_is 0 "a list of new problems" ksweep-analyze need m --problems new.csv -n 3
 while IFS='|' read -r what says command; do
     # shellcheck disable=SC2086
     rc_is 2 "$what" ksweep-analyze $command
@@ -50,6 +55,8 @@ select, other trees|mtrees/model.json|select mtrees -o dirt
 select, a score that is none|moof/oof.csv:3: |select moof -o dirt
 need, problems cut off|mcut/problems.csv:|need mcut --problems empty.h5 -o dirt
 need, an empty list|empty.h5|need m --problems empty.h5 -o dirt
+need, other trees|mtrees/|need mtrees --problems new.csv -o dirt
+need, another operator|mother/feature_spec.json|need mother --problems new.csv -o dirt
 train --warm, unknown feature|mspec/feature_spec.json|train run2/results.h5 --warm mspec -o dirt
 train --warm, other trees|mtrees/model.json|train run2/results.h5 --warm mtrees -o dirt
 ROWS

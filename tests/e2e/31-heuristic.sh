@@ -11,6 +11,7 @@ for i in 1 2; do
     make_journal run$i 24 8 5 0 $i >/dev/null 2>&1 && ksweep gather run$i >/dev/null 2>&1
 done
 make_journal run3 10 12 5 0 2 >/dev/null 2>&1 && ksweep gather run3 >/dev/null 2>&1
+make_journal again 24 8 5 0 9 >/dev/null 2>&1 && ksweep gather again >/dev/null 2>&1 # the problems of run2
 ok "two made-up sweeps of other problems" test -s run1/results.h5 -a -s run2/results.h5
 
 # --- train
@@ -34,16 +35,46 @@ rc_is 2 "an existing directory is not touched" ksweep-analyze train run1/results
 like "$(cat err)" "'m' already exists" "and named"
 
 # --- validate
-ksweep-analyze validate m run2 --threads 1 --ceiling run2/results.h5 >report 2>err
+ksweep-analyze validate m run2 --threads 1 --ceiling again/results.h5 >report 2>err
 rc=$?
 ok "validate" test $rc -le 1
 like "$(head -n 1 report)" '^leakage: 0 problems are also in the training data' "leakage comes first"
-like "$(cat report)" '^ceiling +1.0000  1.0000' "a sweep's oracle in itself is 1"
+like "$(cat report)" '^ceiling +0\.[0-9]+ ' "what another sweep chooses is not always the best"
+unlike "$(cat report)" 'NOT INDEPENDENT' "and has other times"
 like "$(cat report)" 'the 10 worst' "the worst problems"
 like "$(cat report)" '^as compare_ml_vs_oracle.py' "Composable Kernel's definitions by name"
-like "$(cat report)" '^mean efficiency when the first 1, 2, 4 are measured at first use: [01].[0-9]{4} [01].[0-9]{4} [01].[0-9]{4}$' \
+like "$(cat report)" '^mean efficiency when the first 1, 2, 4 among the instances measured for the problem \(not deployable\) are measured at first use: [01].[0-9]{4} [01].[0-9]{4} [01].[0-9]{4}$' \
     "what measuring a few candidates gains"
 unlike "$(cat report)" '^the ceiling has' "for all problems"
+ok "another sweep, with the results in the same file" ksweep-analyze import again/results.h5 run2/results.h5 -o both2.h5
+for file in run2/results.h5 both2.h5; do
+    ksweep-analyze validate m run2 --threads 1 --ceiling $file >report 2>err
+    like "$(cat report)" "^NOT INDEPENDENT: --ceiling $file contains a run of the results" "$file as a ceiling says nothing"
+    like "$(ksweep-analyze validate m run2 --threads 1 --ceiling $file --json 2>err)" '"is_ceiling_independent": false' "nor as JSON"
+    rc_is 2 "$file as new times" ksweep-analyze validate m run2 --threads 1 --retime $file
+    like "$(cat err)" "--retime $file: its times are those that chose the best: measure the job of --write-retime" "is refused"
+done
+cp run2/results.h5 run2.h5
+like "$(ksweep-analyze validate m run2 --threads 1 --ceiling run2.h5 2>err)" '^ceiling +1\.0000  1\.0000' "the oracle in itself is 1"
+like "$(ksweep-analyze validate m run2 --threads 1 --ceiling again --json 2>err)" '"is_ceiling_independent": true' "another run is independent"
+
+# --- the ten worst, of several files: each problem's own
+cat >worst.py <<'PY'
+import json, subprocess, sys
+worst = json.load(sys.stdin)["worst"]
+for w in worst:
+    assert len(w["look"]) == 1 and w["pick_ns"] >= w["best_ns"] > 0 and w["class"] and w["reason"], w
+    assert abs(w["efficiency"] - w["best_ns"] / w["pick_ns"]) < 1e-6, w
+    rows = subprocess.run(w["look"][0], shell=True, capture_output=True, text=True, check=True).stdout
+    assert w["pick"] in rows and w["best"] in rows and w["problem_id"] in rows and w["problem"], w
+print(len(worst), *sorted({w["look"][0].split()[2] for w in worst}))
+PY
+make_journal few 6 8 5 0 2 >/dev/null 2>&1 && ksweep gather few >/dev/null 2>&1
+make_journal rest 24 8 5 0 6 >/dev/null 2>&1 && ksweep gather rest -o rest.h5 >/dev/null 2>&1
+ksweep-analyze validate m few rest.h5 --threads 1 --json 2>err >out
+is "$(python3 worst.py <out 2>&1)" "10 few rest.h5" "the commands show rows of pick and best"
+ksweep-analyze validate m few rest.h5 --threads 1 2>err >out
+is "$(sed -n 's/^ *look: ksweep-analyze table \([^ ]*\) | grep [0-9a-f]\{16\}$/\1/p' out | sort | uniq -c | wc -l)" 2 "in the text, too"
 ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run3/results.h5 >report 2>err
 like "$(cat report)" '^the ceiling has 10 of the problems$' "one that has some of them"
 rc_is 2 "and one that has none" ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run1/results.h5
@@ -164,6 +195,8 @@ ksweep-analyze validate m run2/results.h5 --threads 1 --network net.csv >report 
 ok "validate --network" test $? -le 1
 like "$(cat report)" '^  net.csv: 2 of 3 problems, 7 of 12 uses, best [0-9.]+ ms' "counts what was judged"
 like "$(cat report)" '^    model +[0-9.]+ % \[[0-9.]+, [0-9.]+\]' "regret of the model by use counts"
+like "$(cat report)" '^regret per network: time of the picks among the instances measured for the problem \(not deployable\)' "not deployable"
+like "$(cat report)" "^    the model's pick among all instances was measured for (100|[0-9]{1,2})\.[0-9] % of these uses" "but how much of it is"
 rc_is 2 "a network that is no list" ksweep-analyze validate m run2/results.h5 --network report
 
 # --- select
@@ -213,6 +246,32 @@ if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
     rc_is 0 "which converts" ksweep-analyze table f.h5 -o f2.csv
     ok "to the same bytes" cmp f.csv f2.csv
 fi
+
+# A problem that no operator of ours has, between others.
+key=-28-28-1x1-256-28-28-16-0x0-1x1-1x1-0-NCHW
+for problem in 16$key-FP16 16$key-INT8 32$key-FP16; do
+    echo "$problem-F=a:0.3,0,miopenConvolutionFwdAlgoGEMM;b:0.2,0,miopenConvolutionFwdAlgoGEMM"
+done >gfx942130.int8.txt
+ok "a find-db with an INT8 problem" ksweep-analyze import gfx942130.int8.txt -o int8.h5
+rc_is 0 "has features" ksweep-analyze table int8.h5 --features -o int8.csv
+like "$(cat err)" '^ksweep-analyze table: 2 rows have no features: their problem cannot be read$' \
+    "but not of the rows of that problem, which are counted"
+is "$(python3 - int8.csv <<'PY'
+import csv, sys
+for row in csv.DictReader(open(sys.argv[1])):
+    print("INT8" in row["problem_name"], any(v for k, v in row.items() if k.startswith("feature_")))
+PY
+)" "False True
+False True
+True False
+True False
+False True
+False True" "whose feature columns are empty"
+grep INT8 gfx942130.int8.txt >gfx942130.only8.txt
+ok "a find-db of INT8 problems only" ksweep-analyze import gfx942130.only8.txt -o only8.h5
+rc_is 2 "has none at all" ksweep-analyze table only8.h5 --features -o no.csv
+like "$(cat err)" 'only8.h5: no row has a problem that can be read, so there are no features$' "which is one error"
+not_ok "and nothing is written" test -e no.csv
 
 # --- need
 python3 - m/problems.csv <<'PY' >list.csv

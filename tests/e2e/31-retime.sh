@@ -40,6 +40,9 @@ read -r problems instances < <(sed -n 's/.*measures the \([0-9]*\) problems.* wi
 is "$(ls again | paste -sd' ')" "job.json kernels-0.json problems.csv" "a job, its problems, its kernels"
 is "$(($(wc -l <again/problems.csv) - 1)) $(grep -c '"id"' again/kernels-0.json)" "$problems $instances" "so many of each"
 like "$(ksweep plan again/job.json --cache "$tiny_cache" 2>&1)" "$((problems * instances)) cells" "a job that ksweep reads"
+ksweep-analyze validate m unseen --threads 1 --write-retime again-dir >out 2>err
+ok "validate --write-retime, given the run's directory" test $? -le 1
+ok "writes the same job" diff -r again again-dir
 rc_is 2 "an existing directory" ksweep-analyze validate m unseen/results.h5 --threads 1 --write-retime again
 like "$(cat err)" "'again' already exists" "is not touched"
 
@@ -52,12 +55,15 @@ for from in timed timed/results.h5; do
     read -r timed same missing < <(sed -n 's/^re-timed: \([0-9]*\) problems; on \([0-9]*\) more .*; \([0-9]*\) without.*/\1 \2 \3/p' judged)
     is "$((timed + same)) $missing" "12 0" "every problem has both times"
     ok "no problem but those of the job" test "$timed" -le "$problems"
+    like "$(cat judged)" '^picks are those among the instances measured for the problem \(not deployable\)$' "whose picks"
     like "$(cat judged)" '^model, by the new times: mean [01]\.[0-9]+ \[' "efficiency by times that neither was chosen by"
     like "$(cat judged)" "^$baseline, by the new times: mean [01]\.[0-9]+ \[" "beside the best baseline by the same times"
 done
 like "$(ksweep-analyze validate m unseen/results.h5 --threads 1 --retime timed --json 2>&1)" '"retimed": {' "as JSON, too"
 
 # --- what is refused
+rc_is 2 "the results themselves" ksweep-analyze validate m unseen/results.h5 --threads 1 --retime timed --retime unseen
+like "$(cat err)" '--retime unseen: its times are those that chose the best: measure the job of --write-retime' "are named"
 rc_is 2 "results of other problems" ksweep-analyze validate m unseen/results.h5 --threads 1 --retime known
 like "$(cat err)" 'no problem has new times for both .*--write-retime' "says what to do"
 make_journal other 12 8 5 0 3 0xc0ffee02 >/dev/null 2>&1 && ksweep gather other >/dev/null 2>&1

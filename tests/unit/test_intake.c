@@ -41,11 +41,12 @@
 #define T4(unit, results)                                                                          \
     "{\"metadata\": {\"timeunit\": \"" unit "\"}, \"results\": [" results                          \
     "], \"schema_version\": \"1.0.0\"}"
-#define T4_OK(x, runtimes)                                                                         \
+#define T4_OK(x, runtimes) T4_OK_IN(x, runtimes, "")
+#define T4_OK_IN(x, runtimes, unit)                                                                \
     "{\"timestamp\": \"2023-12-21 10:44:42.5+00:00\", \"configuration\": {\"x\": " x               \
     ", \"mode\": \"a b\"}, \"times\": {\"compilation\": 2.5, \"runtimes\": [" runtimes             \
     "]}, \"invalidity\": \"correct\", \"correctness\": 1, \"measurements\": [{\"name\": "          \
-    "\"time\", \"value\": 3, \"unit\": \"\"}], \"objectives\": [\"time\"]}"
+    "\"time\", \"value\": 3, \"unit\": \"" unit "\"}], \"objectives\": [\"time\"]}"
 #define T4_BARE(runtimes)                                                                          \
     "{\"configuration\": {\"x\": 1}, \"times\": {\"runtimes\": [" runtimes                         \
     "]}, \"invalidity\": \"correct\"}"
@@ -180,8 +181,17 @@ static const struct expected files[] = {
     /* it contradicts itself */
     { "conv_A100.json", T4("ms", "{\"configuration\": {\"x\": 1}, \"times\": {\"runtimes\": [2]}, "
       "\"invalidity\": \"correct\", \"correctness\": 0}"), &ks_intake_t4,
-      { .n_lists = 1, .n_rows = 1, .n_stored = 1, .n_failed = 1 }, { -1 }, { 18 },
+      { .n_lists = 1, .n_rows = 1, .n_stored = 1, .n_inconsistent = 1 }, { -1 }, { 18 },
       { MARKED(KS_FL_UNCONFIRMED) }, "1", "tool=t4 kernel=conv", 0 },
+    { "conv_A100.json", T4("ms", "{\"configuration\": {\"x\": 2}, \"times\": {}, \"invalidity\": \"correct\"}," T4_TIMEOUT),
+      &ks_intake_t4, { .n_lists = 2, .n_rows = 2, .n_stored = 2, .n_failed = 1, .n_inconsistent = 1 }, { -1, -1 }, { 18, KS_O_TIMEOUT },
+      { MARKED(KS_FL_UNCONFIRMED), MARKED(KS_FL_UNCONFIRMED) }, "2", "tool=t4 kernel=conv", 0 },
+    /* a unit of one measurement */
+    { "conv_A100.json", T4("ms", T4_OK_IN("1", "3, 1, 2", "miliseconds") "," T4_OK_IN("2", "4", "us")), &ks_intake_t4,
+      { .n_lists = 2, .n_rows = 2, .n_stored = 2, .n_odd_units = 1 }, { 2e6, 4e6 }, { 1, 1 }, { IMPORTED, IMPORTED },
+      "1,a_b", "tool=t4 kernel=conv", 3 },
+    { "conv_A100.json", T4("ms", T4_OK_IN("1", "3, 1, 2", "milliseconds")), &ks_intake_t4,
+      { .n_lists = 1, .n_rows = 1, .n_stored = 1 }, { 2e6 }, { 1 }, { IMPORTED }, "1,a_b", "tool=t4 kernel=conv", 3 },
     /* what is stored is UTF-8 */
     { FDB, KEY "=Gemm\xe9:1,0,miopenConvolutionFwdAlgoGEMM", &ks_intake_fdb, { .n_lists = 1, .n_rows = 1, .n_stored = 1 },
       { 1e6 }, { 1 }, { IMPORTED }, "Gemm?", "n=16", 0 },

@@ -285,11 +285,13 @@ static void networks_are_weighed_by_use(void **state)
         ks_pick(&c, i, scores, &picks[i]);
         best[i].cell = c.problems[i].best;
     }
+    picks[2].any_cell = KS_NO_CELL;
     assert_int_equal(ks_network_weigh(&in, &list, "net", &w, &err), 0);
     assert_int_equal(w.n_problems, 4);
     assert_int_equal(w.n_uses, 6);
     assert_int_equal(w.n_counted, 2);
     assert_int_equal(w.n_counted_uses, 4);
+    assert_int_equal(w.n_free_uses, 3);
     near(w.best_ns, 3 * 10 + 10);
     near(w.ns[KS_BY_MODEL], 3 * 30 + 20);
     assert_true(isnan(w.ns[KS_BY_CEILING]) && isnan(w.ns[KS_BY_FIXED]));

@@ -9,6 +9,7 @@
 
 #include "analysis/model/model_dir.h"
 #include "base/file.h"
+#include "feature_kit.h"
 #include "temp_dir.h"
 #include "train_kit.h"
 
@@ -236,11 +237,75 @@ static void missing_scores_come_back(void **state)
     temp_dir_remove(root);
 }
 
+static void put_spec(const char *dir, const struct ks_feature_spec *spec)
+{
+    struct ks_buf text;
+
+    ks_buf_init(&text);
+    ks_feature_spec_write(spec, &text);
+    damage(dir, "feature_spec.json", ks_buf_text(&text));
+    ks_buf_release(&text);
+}
+
+static void spec_refused(const struct ks_model *m, const char *dir, const char *text)
+{
+    struct ks_feature_spec spec;
+    struct ks_err err = { 0 };
+
+    assert_int_equal(ks_model_read_spec(m, dir, &spec, &err), KS_EFORMAT);
+    if (!strstr(err.text, dir) || !strstr(err.text, text))
+        fail_msg("'%s' does not say '%s'", err.text, text);
+}
+
+static void gemm_spec(struct fkit *t, struct ks_feature_spec *out)
+{
+    struct ks_problem p[2];
+    uint32_t op;
+
+    assert_int_equal(ks_operator_find("gemm", &op, NULL), 0);
+    for (int64_t i = 0; i < 2; i++) {
+        p[i] = ks_problem_blank(op);
+        p[i].dim[ks_problem_dim(op, "m")] = 64 << i;
+        p[i].dim[ks_problem_dim(op, "n")] = p[i].dim[ks_problem_dim(op, "k")] = 64;
+        assert_int_equal(ks_problem_finish(&p[i], NULL), 0);
+    }
+    assert_int_equal(ks_feature_spec_create(p, 2, &t->traits, NULL, out, NULL), 0);
+}
+
+/* The model has four features, of convolutions. */
+static void specification_fits_the_model(void **state)
+{
+    const struct tkit *k = *state;
+    char root[TEMP_DIR_MAX], dir[TEMP_DIR_MAX + 8];
+    struct ks_feature_spec spec;
+    struct ks_model m;
+    struct ks_err err = { 0 };
+    struct fkit kit;
+
+    temp_dir_make(root, sizeof(root));
+    snprintf(dir, sizeof(dir), "%s/m", root);
+    assert_int_equal(put_model(dir, k), 0);
+    assert_int_equal(ks_model_read(dir, 1, &m, &err), 0);
+    fkit_make(&kit);
+    fkit_spec(&kit, 8, &spec);
+    put_spec(dir, &spec);
+    spec_refused(&m, dir, "/model.json 4: the two files belong to different models");
+    ks_feature_spec_release(&spec);
+    gemm_spec(&kit, &spec);
+    put_spec(dir, &spec);
+    spec_refused(&m, dir, "is for operator 'gemm', but the model's problems are of 'grouped_conv'");
+    ks_feature_spec_release(&spec);
+    fkit_release(&kit);
+    ks_model_release(&m);
+    temp_dir_remove(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(directory_comes_back, tkit_open, tkit_close),
         cmocka_unit_test_setup_teardown(missing_scores_come_back, tkit_open, tkit_close),
+        cmocka_unit_test_setup_teardown(specification_fits_the_model, tkit_open, tkit_close),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
