@@ -84,6 +84,13 @@ static void fill_losses(struct job *j)
     }
 }
 
+/* As a selector: what computes the problem, of what training has measured. */
+static bool offers(const struct job *j, const struct ks_problem *p, uint32_t i)
+{
+    return ks_feature_applies(&j->spec, p, i) &&
+           ks_cells_find_instance(&j->eval.model.cells, j->spec.instances[i].id) != UINT32_MAX;
+}
+
 /* Whether training has a problem of the same operator, direction, data type and layout, and some
  * instance applies: for other problems the model has no choice, and its losses say nothing. */
 static bool fits(const struct job *j, const struct ks_problem *p)
@@ -98,7 +105,7 @@ static bool fits(const struct job *j, const struct ks_problem *p)
                   t->layout == p->layout;
     }
     for (uint32_t i = 0; is_seen && i < j->spec.n_instances && !has_instance; i++)
-        has_instance = ks_feature_applies(&j->spec, p, i);
+        has_instance = offers(j, p, i);
     return has_instance;
 }
 
@@ -200,7 +207,7 @@ static int put_instances(const struct job *j, const struct ks_problem *p, struct
     int rc = score(j, p, r, err);
 
     for (uint32_t i = 0; rc == 0 && i < spec->n_instances; i++)
-        scores[i] = ks_feature_applies(spec, p, i) ? scores[i] : INFINITY;
+        scores[i] = offers(j, p, i) ? scores[i] : INFINITY;
     for (uint32_t k = 0; rc == 0 && k < MOST_INSTANCES && k < spec->n_instances; k++) {
         size_t best = 0;
 

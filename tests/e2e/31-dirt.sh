@@ -127,6 +127,19 @@ ROWS
     rc_is 2 "check, a newer schema" ksweep check newer.h5
     like "$(cat err)" "newer.h5.*schema 2.0.*use the version of ksweep that wrote it" "says that it cannot tell"
     is "$(cat out)" "" "and does not call it damaged"
+    # Instances that failed everywhere are in the specification, but nothing to propose.
+    cp run1/results.h5 few.h5 && /usr/bin/python3 - <<'PY'
+import h5py
+with h5py.File("few.h5", "r+") as f:
+    rows = f["measurements"][:]
+    kept = sorted(set(rows["instance_id"]))[:2]
+    rows["outcome"][[i not in kept for i in rows["instance_id"]]] = 5
+    f["measurements"][...] = rows
+PY
+    ksweep-analyze train few.h5 -o few --rounds 4 --settings 1 --folds 3 --threads 1 --class-folds=no >out 2>err
+    ksweep problems "$KSWEEP_SOURCE_DIR/jobs/problems/resnet50.csv" --export layers.csv >/dev/null 2>&1
+    rc_is 0 "need of a model that knows two instances" ksweep-analyze need few --problems layers.csv -n 3
+    is "$(grep -c '^ *instances: [^,]*, [^,]*$' out) $(grep -c instances: out)" "3 3" "proposes these two"
     ksweep-analyze train two.h5 -o chosen --where ndim=2 --where operator=grouped_conv --rounds 4 --settings 1 --folds 3 \
         --threads 1 --class-folds=no >out 2>err
     ok "one of two operators, whose dimensions the other lacks" test $? -le 1 -a -d chosen

@@ -205,7 +205,7 @@ ok 'an installed job, by its bare name: the script has its file' bash -c "$(grep
 test -r "$job"'
 for name in $'p1\n#SBATCH --begin=now+1year' 'p1 --begin=now' ''; do
     rc_is 2 "'$name' is no partition" ksweep slurm "$tiny_job" --partition "$name" --script other.sbatch
-    like "$(cat err)" "--partition '.*' is not a name of Slurm: use letters" 'with what a name has'
+    like "$(tr '\n' ' ' <err)" "--partition '.*' is not a name of Slurm: use letters" 'with what a name has'
     rc_is 2 'and no account' ksweep slurm "$tiny_job" --account "$name" --script other.sbatch
     not_ok 'nothing is written' test -e other.sbatch
 done
