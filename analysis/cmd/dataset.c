@@ -246,8 +246,8 @@ static int add_row(struct reading *r, const struct ks_obs *row, uint32_t problem
     struct ks_timed_cell cell = { .problem = problem, .file = (uint32_t)(r->file - r->d->files) };
     int rc;
 
-    if (row->kernel == KS_OBS_NONE || (row->outcome == KS_O_SKIPPED &&
-                                       !ks_outcome_is_pruned(row->outcome, row->reason)))
+    if (row->kernel == KS_OBS_NONE ||
+        (row->outcome == KS_O_SKIPPED && !ks_outcome_is_pruned(row->outcome, row->reason)))
         return 0;
     rc = ks_cells_instance(c, row->instance_id, ks_store_kernel(r->f, row->kernel)->instance_name,
                            &cell.instance, err);

@@ -217,11 +217,12 @@ static void put_report(const struct job *j, struct ks_buf *to)
         "instance of their class's static order\n",
         j->trained.n_outside);
     if (j->config->warm)
-        ks_buf_printf(to,
-                      "continues %s (%zu trees, %zu problems); evaluated on the new problems, beside "
-                      "baselines that know these only: judge by validate whether the model beats "
-                      "them\n",
-                      j->config->warm, j->warm.n_trees, j->warm.model.cells.n_problems);
+        ks_buf_printf(
+            to,
+            "continues %s (%zu trees, %zu problems); evaluated on the new problems, beside "
+            "baselines that know these only: judge by validate whether the model beats "
+            "them\n",
+            j->config->warm, j->warm.n_trees, j->warm.model.cells.n_problems);
     ks_buf_printf(
         to,
         "model: target %s, %zu trees of up to %u leaves, %zu features, %zu instances, %zu "
