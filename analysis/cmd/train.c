@@ -220,7 +220,7 @@ static void put_report(const struct job *j, struct ks_buf *to)
         ks_buf_printf(
             to,
             "continues %s (%zu trees, %zu problems); evaluated on the new problems, beside "
-            "baselines that know these only: judge by validate whether the model beats "
+            "baselines that know these only: validate tells whether the model beats "
             "them\n",
             j->config->warm, j->warm.n_trees, j->warm.model.cells.n_problems);
     ks_buf_printf(
